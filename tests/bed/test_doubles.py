@@ -1,0 +1,166 @@
+"""The doubles of the test bed speak to the real SDK as the services do."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError, EventStreamError
+
+from tests.bed.recorder import Invocation, LambdaRecorder
+from tests.bed.replies import (
+    Answer,
+    Break,
+    EndWithoutStop,
+    Hold,
+    Reasoning,
+    Reply,
+    StreamError,
+    Text,
+    denied,
+    invalid,
+    text,
+    throttled,
+    tool_use,
+    unavailable,
+)
+from tests.bed.scripted_bedrock import ScriptedBedrock
+
+QUESTION = [{"role": "user", "content": [{"text": "Hello?"}]}]
+
+
+@pytest.fixture
+def bedrock() -> Iterator[ScriptedBedrock]:
+    with ScriptedBedrock() as server:
+        yield server
+
+
+def ask(bedrock: ScriptedBedrock) -> list[dict[str, Any]]:
+    once = Config(retries={"total_max_attempts": 1}, read_timeout=10)
+    client = boto3.client("bedrock-runtime", endpoint_url=bedrock.url, config=once)
+    return list(client.converse_stream(modelId="us.some.model-v1:0", messages=QUESTION)["stream"])
+
+
+def texts(events: list[dict[str, Any]]) -> list[str]:
+    deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
+    return [delta["text"] for delta in deltas if "text" in delta]
+
+
+def test_a_text_streams_with_stop_reason_and_usage(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(text("Hel", "lo é🦉", stop_reason="max_tokens", output_tokens=2))
+
+    events = ask(bedrock)
+
+    assert texts(events) == ["Hel", "lo é🦉"]
+    assert {"messageStop": {"stopReason": "max_tokens"}} in events
+    assert events[-1]["metadata"]["usage"] == {"inputTokens": 11, "outputTokens": 2, "totalTokens": 13}
+
+
+def test_without_a_script_it_echoes_and_every_request_is_recorded(bedrock: ScriptedBedrock) -> None:
+    assert "".join(texts(ask(bedrock))) == "You said: Hello?"
+
+    (request,) = bedrock.requests
+    assert request.model_id == "us.some.model-v1:0"
+    assert request.body == {"messages": QUESTION}
+    assert request.headers["authorization"].startswith("AWS4-HMAC-SHA256")
+
+
+def test_tool_use_comes_with_its_input_in_pieces(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(tool_use("weather", {"city": "Turin"}, "tool-9", before="Let me look."))
+
+    events = ask(bedrock)
+
+    start = next(event["contentBlockStart"] for event in events if "contentBlockStart" in event)
+    assert start == {
+        "contentBlockIndex": 1,
+        "start": {"toolUse": {"toolUseId": "tool-9", "name": "weather"}},
+    }
+    deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
+    assert "".join(delta["toolUse"]["input"] for delta in deltas if "toolUse" in delta) == '{"city": "Turin"}'
+    assert {"messageStop": {"stopReason": "tool_use"}} in events
+
+
+def test_reasoning_is_signed(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(Reply([Reasoning(["Well"], "sig"), Text(["Yes"])]))
+
+    deltas = [event["contentBlockDelta"]["delta"] for event in ask(bedrock) if "contentBlockDelta" in event]
+
+    assert deltas == [
+        {"reasoningContent": {"text": "Well"}},
+        {"reasoningContent": {"signature": "sig"}},
+        {"text": "Yes"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "status"),
+    [
+        (throttled(), "ThrottlingException", 429),
+        (invalid("no"), "ValidationException", 400),
+        (denied(), "AccessDeniedException", 403),
+        (unavailable(), "ServiceUnavailableException", 503),
+    ],
+)
+def test_errors_have_the_service_s_code_and_status(
+    bedrock: ScriptedBedrock, answer: Answer, code: str, status: int
+) -> None:
+    bedrock.script(answer)
+
+    with pytest.raises(ClientError) as caught:
+        ask(bedrock)
+
+    assert caught.value.response["Error"]["Code"] == code
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == status
+
+
+def test_an_exception_in_the_stream_is_raised_after_the_text_before_it(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(Reply([Text(["So"]), StreamError("throttlingException", "slow down")]))
+
+    with pytest.raises(EventStreamError) as caught:
+        ask(bedrock)
+
+    assert caught.value.response["Error"] == {"Code": "throttlingException", "Message": "slow down"}
+
+
+def test_a_stream_can_end_without_its_stop_event(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(Reply([Text(["half"]), EndWithoutStop()]))
+
+    events = ask(bedrock)
+
+    assert texts(events) == ["half"]
+    assert not any("messageStop" in event for event in events)
+
+
+def test_a_connection_can_break(bedrock: ScriptedBedrock) -> None:
+    bedrock.script(Reply([Text(["half"]), Break()]))
+
+    with pytest.raises(Exception, match=r"Connection|Response ended"):
+        ask(bedrock)
+
+
+def test_an_answer_can_be_held_until_the_test_releases_it(bedrock: ScriptedBedrock) -> None:
+    hold = Hold()
+    bedrock.script(Reply([Text(["one"]), hold, Text(["two"])]))
+    answers: list[list[str]] = []
+    asking = threading.Thread(target=lambda: answers.append(texts(ask(bedrock))))
+
+    asking.start()
+    assert hold.reached.wait(10)
+    assert not answers
+    hold.released.set()
+    asking.join(10)
+
+    assert answers == [["one", "two"]]
+
+
+def test_the_recorder_forwards_an_invocation_unchanged(dynamodb_endpoint: str) -> None:
+    with LambdaRecorder() as recorder:
+        recorder.upstream = dynamodb_endpoint
+        client = boto3.client("lambda", endpoint_url=recorder.url)
+
+        with pytest.raises(client.exceptions.ResourceNotFoundException):
+            client.invoke(FunctionName="nobody", InvocationType="Event", Payload=b'{"a": 1}')
+
+    assert recorder.invocations == [Invocation("nobody", "Event", b'{"a": 1}', 404)]
