@@ -1,0 +1,50 @@
+"""The api function: all routes of the HTTP API."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.data_stack import DataStack
+from infra.function import PythonFunction
+from infra.options import Options
+from infra.permissions import api_statements
+
+# The gateway gives up after 30 s (HTTP API quotas). The function ends before it, so that the error is one of ours;
+# its longest work, a long poll or a busy conversation's retries, takes 20 s.
+TIMEOUT: Final = cdk.Duration.seconds(29)
+
+
+class ApiFunction(PythonFunction):
+    """Memory buys CPU: at 1 GB a cold start has 0.6 of a core, and a long poll still costs little while it waits."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        code: lambda_.Code,
+        data: DataStack,
+        turn: lambda_.IFunction,
+        options: Options,
+    ) -> None:
+        super().__init__(
+            scope,
+            id,
+            name="api",
+            code=code,
+            data=data,
+            options=options,
+            statements=api_statements(data, turn=turn),
+            environment={
+                "AUTH": options.auth,
+                "TURN_FUNCTION": turn.function_name,
+                "SYSTEM_PROMPT": options.system_prompt,
+                "HISTORY_TOKENS": str(options.history_tokens),
+            },
+            memory_size=1024,
+            timeout=TIMEOUT,
+        )
