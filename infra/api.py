@@ -24,7 +24,7 @@ class ApiFunction(PythonFunction):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        construct_id: str,
         *,
         code: lambda_.Code,
         data: DataStack,
@@ -33,7 +33,7 @@ class ApiFunction(PythonFunction):
     ) -> None:
         super().__init__(
             scope,
-            id,
+            construct_id,
             name="api",
             code=code,
             data=data,

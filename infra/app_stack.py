@@ -6,9 +6,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from infra.alarms import Alarms
 from infra.api import ApiFunction
 from infra.bundling import bundled_code
 from infra.cleanup import Cleanup
+from infra.dashboard import Dashboard
 from infra.data_stack import DataStack
 from infra.http_api import ConversationsApi
 from infra.options import Options
@@ -19,16 +21,48 @@ class AppStack(cdk.Stack):
     """Wires the constructs, and says where everything is: outputs for people, parameters for other stacks."""
 
     def __init__(
-        self, scope: Construct, id: str, *, data: DataStack, options: Options, env: cdk.Environment | None = None
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        data: DataStack,
+        options: Options,
+        env: cdk.Environment | None = None,
     ) -> None:
-        super().__init__(scope, id, env=env, description="Conversation memory: functions, HTTP API, queues, alarms")
+        super().__init__(
+            scope, construct_id, env=env, description="Conversation memory: functions, HTTP API, queues, alarms"
+        )
         code = bundled_code(self)
         self.turns = Turns(self, "Turns", code=code, data=data, options=options)
         self.api = ApiFunction(self, "Api", code=code, data=data, turn=self.turns.function, options=options)
         self.cleanup = Cleanup(self, "Cleanup", code=code, data=data, options=options)
         self.http = ConversationsApi(self, "Http", function=self.api.function, users=data.users, options=options)
+        self._monitor(data, options)
         self._parameters(options)
         self._outputs(data)
+
+    def _monitor(self, data: DataStack, options: Options) -> None:
+        http = self.http.api
+        alarms = Alarms(
+            self,
+            "Alarms",
+            http=http,
+            api=self.api,
+            turns=self.turns,
+            cleanup=self.cleanup,
+            data=data,
+            options=options,
+        )
+        Dashboard(
+            self,
+            "Dashboard",
+            alarms=alarms.all,
+            http=http,
+            api=self.api,
+            turns=self.turns,
+            cleanup=self.cleanup,
+            data=data,
+        )
 
     def _parameters(self, options: Options) -> None:
         """The only physical names, since other stacks look the service up by them."""

@@ -23,10 +23,10 @@ class Bodies(s3.Bucket):
     (CDK can empty it through a custom resource; that is one more function, with the right to delete everything.)
     """
 
-    def __init__(self, scope: Construct, id: str, *, options: Options) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, options: Options) -> None:
         super().__init__(
             scope,
-            id,
+            construct_id,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             encryption=s3.BucketEncryption.S3_MANAGED,
             enforce_ssl=True,

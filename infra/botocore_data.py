@@ -31,7 +31,7 @@ def trim(data: Path) -> None:
 
 
 def _unpack(file: Path) -> None:
-    """The loader takes both; a file that is not packed costs no time to unpack, and the bundle's zip packs it anyway."""
+    """The loader takes both; what is not packed needs no unpacking at a cold start, and the bundle's zip packs it."""
     document = json.loads(gzip.decompress(file.read_bytes()))
     _write(file.with_suffix(""), _without_documentation(document))
     file.unlink()

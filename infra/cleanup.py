@@ -26,8 +26,10 @@ class Cleanup(Construct):
     different things: one conversations, to be moved back as they are; the other pointers to stream records.
     """
 
-    def __init__(self, scope: Construct, id: str, *, code: lambda_.Code, data: DataStack, options: Options) -> None:
-        super().__init__(scope, id)
+    def __init__(
+        self, scope: Construct, construct_id: str, *, code: lambda_.Code, data: DataStack, options: Options
+    ) -> None:
+        super().__init__(scope, construct_id)
         self.dead_letters: Final = dead_letter_queue(self, "DeadLetters")
         self.lost_records: Final = dead_letter_queue(self, "LostRecords")
         # Six times the function's timeout, as the Lambda developer guide asks for a queue that is an event source.

@@ -18,10 +18,12 @@ class DataStack(cdk.Stack):
     deployed function still uses. In production the stack itself is protected from being destroyed, too.
     """
 
-    def __init__(self, scope: Construct, id: str, *, options: Options, env: cdk.Environment | None = None) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, options: Options, env: cdk.Environment | None = None
+    ) -> None:
         super().__init__(
             scope,
-            id,
+            construct_id,
             env=env,
             description="Conversation memory: tables, large bodies, users",
             termination_protection=options.production,

@@ -31,7 +31,7 @@ class PythonFunction(Construct):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        construct_id: str,
         *,
         name: str,
         code: lambda_.Code,
@@ -42,7 +42,7 @@ class PythonFunction(Construct):
         memory_size: int,
         timeout: cdk.Duration,
     ) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, construct_id)
         self.service: Final = f"conversation-memory-{name}"  # the dimension of its metrics
         logs = log_group(self, "Logs", options=options)
         write_logs = iam.PolicyStatement(
@@ -78,13 +78,12 @@ class PythonFunction(Construct):
         }
 
     def _role(self, statements: Sequence[iam.PolicyStatement]) -> iam.Role:
-        role = iam.Role(
+        return iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             inline_policies={"Actions": iam.PolicyDocument(statements=list(statements), minimize=True)},
         )
-        return role
 
 
 def _traces() -> iam.PolicyStatement:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk.aws_apigateway import AccessLogFormat
 from constructs import Construct
 
 from infra.logs import log_group
@@ -52,9 +56,9 @@ class ConversationsApi(Construct):
     """
 
     def __init__(
-        self, scope: Construct, id: str, *, function: lambda_.IFunction, users: Users, options: Options
+        self, scope: Construct, construct_id: str, *, function: lambda_.IFunction, users: Users, options: Options
     ) -> None:
-        super().__init__(scope, id)
+        super().__init__(scope, construct_id)
         self.api: Final = apigateway.HttpApi(
             self,
             "Api",
@@ -86,7 +90,24 @@ class ConversationsApi(Construct):
             stage_name="$default",
             auto_deploy=True,
             throttle=THROTTLE,
+            access_log_settings=AccessLog(log_group(self, "AccessLog", options=options)),
         )
+
+
+@jsii.implements(apigateway.IAccessLogSettings)
+class AccessLog:
+    """One JSON document a request."""
+
+    def __init__(self, group: logs.ILogGroup) -> None:
+        self._destination: Final = apigateway.LogGroupLogDestination(group)
+
+    @property
+    def destination(self) -> apigateway.IAccessLogDestination:
+        return self._destination
+
+    @property
+    def format(self) -> AccessLogFormat:
+        return AccessLogFormat.custom(json.dumps(ACCESS_LOG))
 
 
 def _authorizer(users: Users, options: Options) -> apigateway.IHttpRouteAuthorizer | None:

@@ -38,11 +38,11 @@ RETENTION: Final = {
 }
 
 
-def log_group(scope: Construct, id: str, *, options: Options) -> logs.LogGroup:
+def log_group(scope: Construct, construct_id: str, *, options: Options) -> logs.LogGroup:
     """Logs hold ids and counts, no text of a message, so they go with their stack in every stage but production."""
     return logs.LogGroup(
         scope,
-        id,
+        construct_id,
         retention=RETENTION[options.log_retention_days],
         removal_policy=cdk.RemovalPolicy.RETAIN if options.production else cdk.RemovalPolicy.DESTROY,
     )

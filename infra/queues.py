@@ -12,19 +12,19 @@ from constructs import Construct
 RETENTION: Final = cdk.Duration.days(14)
 
 
-def dead_letter_queue(scope: Construct, id: str) -> sqs.Queue:
+def dead_letter_queue(scope: Construct, construct_id: str) -> sqs.Queue:
     return sqs.Queue(
-        scope, id, encryption=sqs.QueueEncryption.SQS_MANAGED, enforce_ssl=True, retention_period=RETENTION
+        scope, construct_id, encryption=sqs.QueueEncryption.SQS_MANAGED, enforce_ssl=True, retention_period=RETENTION
     )
 
 
 def work_queue(
-    scope: Construct, id: str, *, visibility_timeout: cdk.Duration, receives: int, dead_letters: sqs.IQueue
+    scope: Construct, construct_id: str, *, visibility_timeout: cdk.Duration, receives: int, dead_letters: sqs.IQueue
 ) -> sqs.Queue:
     """A message that was received ``receives`` times without success moves to ``dead_letters``."""
     return sqs.Queue(
         scope,
-        id,
+        construct_id,
         encryption=sqs.QueueEncryption.SQS_MANAGED,
         enforce_ssl=True,
         retention_period=RETENTION,

@@ -1,4 +1,4 @@
-"""The two tables. Names of keys and indexes are those of ``functions/conversations/schema.py``; a test compares them."""
+"""The two tables. A test holds names of keys and indexes equal to those of ``functions/conversations/schema.py``."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ class Table(dynamodb.TableV2):
     def __init__(
         self,
         scope: Construct,
-        id: str,
+        construct_id: str,
         *,
         options: Options,
         indexes: list[dynamodb.GlobalSecondaryIndexPropsV2],
         stream: dynamodb.StreamViewType | None = None,
     ) -> None:
+        self.index_names: Final = [index.index_name for index in indexes]
         super().__init__(
             scope,
-            id,
+            construct_id,
             partition_key=_text("id"),
             global_secondary_indexes=indexes,
             time_to_live_attribute="expiresAt",

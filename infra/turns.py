@@ -24,13 +24,16 @@ class Turns(Construct):
     """One asynchronous invocation answers one user message.
 
     A model's answer may take minutes, hence the timeout. Lambda asks again twice, one and two minutes later, and for no
-    longer than 15 minutes (asynchronous invocation, "Error handling"): nobody waits longer for an answer. An
-    event that still failed goes to a queue whose consumer is the same function. It marks the attempt as failed; while
-    another attempt holds the turn it leaves the message, which comes back when that attempt has ended or lost its lease.
+    longer than 15 minutes (developer guide, "Retry behavior" of asynchronous invocation): nobody waits longer for an
+    answer. An event that still failed goes to a queue whose consumer is the same function. It marks the attempt as
+    failed; while another attempt holds the turn it leaves the message, which comes back when that attempt has ended or
+    lost its lease.
     """
 
-    def __init__(self, scope: Construct, id: str, *, code: lambda_.Code, data: DataStack, options: Options) -> None:
-        super().__init__(scope, id)
+    def __init__(
+        self, scope: Construct, construct_id: str, *, code: lambda_.Code, data: DataStack, options: Options
+    ) -> None:
+        super().__init__(scope, construct_id)
         self.dead_letters: Final = dead_letter_queue(self, "DeadLetters")
         self.failures: Final = work_queue(
             self, "Failures", visibility_timeout=TIMEOUT.plus(LEASE), receives=5, dead_letters=self.dead_letters

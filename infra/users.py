@@ -20,8 +20,8 @@ class Users(Construct):
     nothing), so that switching the way of signing in never deletes anybody's account.
     """
 
-    def __init__(self, scope: Construct, id: str, *, options: Options) -> None:
-        super().__init__(scope, id)
+    def __init__(self, scope: Construct, construct_id: str, *, options: Options) -> None:
+        super().__init__(scope, construct_id)
         self.pool = cognito.UserPool(
             self,
             "Pool",
