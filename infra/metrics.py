@@ -35,7 +35,8 @@ def messages(queue: sqs.Queue) -> cloudwatch.Metric:
 
 
 def throttles(table: Table) -> cloudwatch.MathExpression:
-    """DynamoDB counts reads, writes, the table and each of its indexes apart."""
+    """DynamoDB counts reads, writes, the table and each of its indexes apart. Ids are unique within a graph."""
+    prefix = table.node.id.lower()
     names = {"TableName": table.table_name}
     places = [names, *({**names, "GlobalSecondaryIndexName": index} for index in table.index_names)]
     events = [
@@ -44,8 +45,8 @@ def throttles(table: Table) -> cloudwatch.MathExpression:
         for event in ("ReadThrottleEvents", "WriteThrottleEvents")
     ]
     return cloudwatch.MathExpression(
-        expression="SUM(METRICS())",
-        using_metrics={f"m{number}": metric for number, metric in enumerate(events)},
+        expression=f"SUM(METRICS('{prefix}'))",
+        using_metrics={f"{prefix}{number}": metric for number, metric in enumerate(events)},
         label=f"{table.node.id} throttles",
         period=PERIOD,
     )
