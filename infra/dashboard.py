@@ -93,4 +93,5 @@ def _capacity(data: DataStack) -> cloudwatch.GraphWidget:
 
 
 def _throttles(data: DataStack) -> cloudwatch.GraphWidget:
-    return _graph("Throttles", metrics.throttles(data.messages), metrics.throttles(data.conversations))
+    tables = [data.messages, data.conversations]
+    return _graph("Throttles", *(metric for each in tables for metric in metrics.throttles(each).values()))

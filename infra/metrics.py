@@ -34,19 +34,19 @@ def messages(queue: sqs.Queue) -> cloudwatch.Metric:
     return queue.metric_approximate_number_of_messages_visible(period=PERIOD, statistic="Maximum")
 
 
-def throttles(table: Table) -> cloudwatch.MathExpression:
-    """DynamoDB counts reads, writes, the table and each of its indexes apart. Ids are unique within a graph."""
-    prefix = table.node.id.lower()
-    names = {"TableName": table.table_name}
-    places = [names, *({**names, "GlobalSecondaryIndexName": index} for index in table.index_names)]
-    events = [
-        cloudwatch.Metric(namespace="AWS/DynamoDB", metric_name=event, dimensions_map=place, statistic="Sum")
-        for place in places
-        for event in ("ReadThrottleEvents", "WriteThrottleEvents")
-    ]
-    return cloudwatch.MathExpression(
-        expression=f"SUM(METRICS('{prefix}'))",
-        using_metrics={f"{prefix}{number}": metric for number, metric in enumerate(events)},
-        label=f"{table.node.id} throttles",
-        period=PERIOD,
-    )
+def throttles(table: Table) -> dict[str, cloudwatch.Metric]:
+    """DynamoDB counts reads and writes, the table and each of its indexes apart; the keys here say which it is."""
+    places = {table.node.id: {"TableName": table.table_name}}
+    for index in table.index_names:
+        places[f"{table.node.id}-{index}"] = {"TableName": table.table_name, "GlobalSecondaryIndexName": index}
+    return {
+        f"{place}-{kind}": cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name=f"{kind}ThrottleEvents",
+            dimensions_map=dimensions,
+            statistic="Sum",
+            period=PERIOD,
+        )
+        for place, dimensions in places.items()
+        for kind in ("Read", "Write")
+    }
