@@ -64,18 +64,23 @@ class Emulator:
         self.endpoint_url = f"http://{sockets.HOST}:{self.port}"
 
     def __enter__(self) -> Self:
-        self._start()
-        try:
-            self._wait_until_it_answers()
-        except BaseException:
-            self.stop()
-            raise
+        if self._process is None:
+            self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def start(self) -> None:
+        """Start the process, and return when it answers."""
+        self._spawn()
+        try:
+            self._wait_until_it_answers()
+        except BaseException:
+            self.stop()
+            raise
 
     def serve_api_at_front(self, api_id: str) -> None:
         """Let the front socket stand for this HTTP API."""
@@ -108,7 +113,7 @@ class Emulator:
         finally:
             _kill_group(process.pid)
 
-    def _start(self) -> None:
+    def _spawn(self) -> None:
         kept = [opened for opened in (self._aws, self._front) if opened is not None]
         command = [sys.executable, "-m", "infra.local.emulator_process", *(str(opened.fileno()) for opened in kept)]
         if self._front is not None:
@@ -116,7 +121,7 @@ class Emulator:
         if self._settings.keep_state:
             command += ["--keep-state"]
         self._settings.scratch.mkdir(parents=True, exist_ok=True)
-        with self._settings.log.open("ab") as log:
+        with self._settings.log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=_ROOT,

@@ -133,6 +133,7 @@ async def _main(sockets: list[int], front_port: int | None, *, keeps_state: bool
     server = Server(front_port, keeps_state=keeps_state)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, server.stop)
+    logging.getLogger("persistence").setLevel(logging.WARNING)  # it has a line for each of fifty services
     config = Config()
     config.bind = [f"fd://{descriptor}" for descriptor in sockets]
     config.keep_alive_timeout = 75

@@ -6,7 +6,7 @@ turn a local deployment into one to a real account. So the emulator's environmen
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -32,6 +32,13 @@ def aws_settings(endpoint_url: str | None = None) -> dict[str, str]:
         # S3 on its own as well: the CDK command line builds virtual-host addresses from the general one.
         settings |= {"AWS_ENDPOINT_URL": endpoint_url, "AWS_ENDPOINT_URL_S3": endpoint_url}
     return settings
+
+
+def forget_aws_settings(environ: MutableMapping[str, str]) -> None:
+    """Leave nothing of the developer's AWS settings in a process's own environment."""
+    for name in [name for name in environ if name.startswith("AWS_")]:
+        del environ[name]
+    environ.update(aws_settings())
 
 
 def for_emulator(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,60 @@
+# Every target sets up what it needs: a virtual environment, and Node.js with the CDK command line where that is used.
+# Nothing here needs Docker or root, and only `deploy` and `destroy` need an AWS account.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help run token test test-fast check synth deploy destroy tools not-local clean
+
+PYTHON := .venv/bin/python
+ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+PORT ?= 8080
+LOCAL_DIR ?= .local
+
+# Options of a deployment: STAGE=, AUTH=, MODEL=, and any other with OPTIONS="-c name=value"
+CONTEXT = $(if $(STAGE),-c stage='$(STAGE)') $(if $(AUTH),-c auth='$(AUTH)') $(if $(MODEL),-c modelId='$(MODEL)') $(OPTIONS)
+
+help:  ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/installed  ## the service on this machine (PORT=8080 LOCAL_DIR=.local AUTH=none|jwt MODEL_URL= MODEL=)
+	@exec $(PYTHON) -m infra.local.run --port '$(PORT)' --local-dir '$(LOCAL_DIR)' \
+	  --auth '$(or $(AUTH),none)' --model-url '$(MODEL_URL)' --model '$(MODEL)'
+
+token: .venv/installed  ## a token for a service that runs with AUTH=jwt (USER=alice GROUPS=admin LOCAL_DIR=.local)
+	@exec $(PYTHON) -m infra.local.sign_in --user '$(USER)' --groups '$(GROUPS)' --local-dir '$(LOCAL_DIR)'
+
+test: check  ## check, then all tests
+	$(PYTHON) -m pytest
+
+test-fast: .venv/installed  ## the tests that need no deployed stack, in less than a minute
+	$(PYTHON) -m pytest -m 'not stack'
+
+check: .venv/installed  ## lint, format and types
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+synth: tools  ## the CloudFormation templates, in cdk.out
+	$(ON_PATH) npx cdk synth --quiet $(CONTEXT)
+
+deploy: tools not-local  ## into the AWS account of your credentials (STAGE= AUTH= MODEL= OPTIONS="-c name=value")
+	$(ON_PATH) npx cdk deploy --all $(CONTEXT)
+
+destroy: tools not-local  ## remove what was deployed (with the same options)
+	$(ON_PATH) npx cdk destroy --all $(CONTEXT)
+
+clean:  ## remove what was installed and built; the conversations in .local stay
+	rm -rf .venv node_modules cdk.out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+tools: .venv/installed
+	@$(PYTHON) -m infra.local.node
+
+not-local:
+	@if env | grep -Eq '^AWS_ENDPOINT_URL[A-Z_0-9]*=https?://(127\.|localhost|\[::1\])'; then \
+	  echo 'AWS_ENDPOINT_URL points at this machine: unset it to reach an account (for this machine: make run)' >&2; \
+	  exit 1; \
+	fi
+
+.venv/installed: requirements.txt functions/requirements.txt
+	@sh infra/local/venv.sh

@@ -1,0 +1,18 @@
+"""The commands that `make run` shows when the service answers: they work when pasted in this order."""
+
+
+def first_commands(api_url: str, sign_in: str | None) -> list[str]:
+    """Create a conversation, send a message, look at the memory."""
+    curl = "curl -s"
+    commands = []
+    if sign_in:
+        commands.append(f"TOKEN=$({sign_in})")
+        curl += ' -H "authorization: Bearer $TOKEN"'
+    post = f"{curl} -H 'content-type: application/json' -d"
+    identifier = "python3 -c 'import json, sys; print(json.load(sys.stdin)[\"id\"])'"
+    return [
+        *commands,
+        f"""CONVERSATION=$({post} '{{"name": "First"}}' {api_url}/conversations | {identifier})""",
+        f"""{post} '{{"content": [{{"text": "My name is Ada."}}]}}' {api_url}/conversations/$CONVERSATION/turns""",
+        f"{curl} {api_url}/conversations/$CONVERSATION/history",
+    ]
