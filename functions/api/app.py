@@ -1,0 +1,59 @@
+"""The API as one resolver: routes, and what an error becomes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoSuchRouteError
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
+from api.conversation_routes import ConversationRoutes
+from api.errors import error_body, internal_body, status_of
+from api.identity import SERVICE_PREFIX
+from api.memory import Memory
+from api.message_routes import MessageRoutes
+from api.routes import answer
+from api.turn_routes import TurnRoutes
+from conversations.errors import NotFoundError, ServiceError
+
+RETRY_AFTER_S = 1
+
+
+def make_app(memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> APIGatewayHttpResolver:
+    """The resolver with all routes. ``status`` is what ``GET /status`` says."""
+    app = APIGatewayHttpResolver(strip_prefixes=[SERVICE_PREFIX])
+    ConversationRoutes(app, memory)
+    MessageRoutes(app, memory, metrics)
+    TurnRoutes(app, memory, metrics)
+    app.get("/status")(lambda: answer(200, status))
+    _answer_errors(app, logger)
+    return app
+
+
+def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
+    def request_id() -> str:
+        return str(app.current_event.request_context.request_id)
+
+    def known(error: ServiceError) -> Response[str]:
+        status = status_of(error)
+        logger.info("refused", extra={"code": error.code, "status": status, "field": error.field})
+        headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
+        return answer(status, error_body(error, request_id()), headers)
+
+    def unrouted(_: NoSuchRouteError) -> Response[str]:
+        return answer(404, error_body(NotFoundError("There is no such route."), request_id()))
+
+    def fault(error: Exception) -> Response[str]:
+        logger.error("fault", extra={"kind": type(error).__name__}, exc_info=error)
+        return answer(500, internal_body(request_id()))
+
+    app.exception_handler(ServiceError)(known)
+    app.exception_handler(Exception)(fault)
+    app.not_found(unrouted)
+
+
+def log_keys(event: Mapping[str, Any]) -> dict[str, str]:
+    """What of a request is logged: method and path, which hold ids only."""
+    http = event.get("requestContext", {}).get("http", {})
+    return {"method": str(http.get("method")), "path": str(event.get("rawPath"))}

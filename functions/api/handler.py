@@ -1,0 +1,44 @@
+"""The function behind the HTTP API: everything is put together here, once for all requests of a process."""
+
+import os
+import warnings
+from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
+from api.app import log_keys, make_app
+from api.invoker import LambdaInvoker
+from api.memory import Memory
+from api.settings import ApiSettings
+from conversations import VERSION
+from conversations.clients import Clients
+from conversations.clock import SystemClock
+
+warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
+
+_settings = ApiSettings.from_env(os.environ)
+_clients = Clients()
+_clock = SystemClock()
+_logger = Logger()
+_metrics = Metrics()
+_app = make_app(
+    Memory(
+        store=_clients.store(_settings.store, _clock),
+        clock=_clock,
+        invoker=LambdaInvoker(_clients.functions, _settings.turn_function),
+        auth=_settings.auth,
+        system_prompt=_settings.system_prompt,
+        history_tokens=_settings.history_tokens,
+    ),
+    {"version": VERSION, "stage": _settings.stage, "region": _settings.region},
+    _logger,
+    _metrics,
+)
+
+
+@_metrics.log_metrics
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answers one request of the HTTP API (payload version 2.0)."""
+    _logger.append_keys(request_id=context.aws_request_id, **log_keys(event))
+    return _app.resolve(event, context)

@@ -1,0 +1,20 @@
+"""What the routes work with, put together once in ``handler``."""
+
+from dataclasses import dataclass
+
+from api.identity import Auth
+from conversations.asking import Invoker
+from conversations.clock import Clock
+from conversations.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The store, the clock and the way to start turns, with what the deployment says of histories."""
+
+    store: Store
+    clock: Clock
+    invoker: Invoker
+    auth: Auth
+    system_prompt: str
+    history_tokens: int

@@ -1,0 +1,35 @@
+"""What the API's function is told by its environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from api.identity import Auth
+from conversations.settings import StoreSettings, require
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Names of resources, and how the deployment was made."""
+
+    store: StoreSettings
+    auth: Auth
+    turn_function: str
+    system_prompt: str
+    history_tokens: int
+    stage: str
+    region: str
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> "ApiSettings":
+        """Raises ``KeyError`` that names every variable which is missing."""
+        names = ("AUTH", "TURN_FUNCTION", "SYSTEM_PROMPT", "HISTORY_TOKENS", "STAGE", "AWS_REGION")
+        values = require(env, *names, *StoreSettings.NAMES)
+        return cls(
+            store=StoreSettings.from_values(values),
+            auth="none" if values["AUTH"] == "none" else "jwt",
+            turn_function=values["TURN_FUNCTION"],
+            system_prompt=values["SYSTEM_PROMPT"],
+            history_tokens=int(values["HISTORY_TOKENS"]),
+            stage=values["STAGE"],
+            region=values["AWS_REGION"],
+        )

@@ -1,0 +1,47 @@
+"""Routes of turns: ask for an answer, and follow it."""
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
+from api import parameters
+from api.memory import Memory
+from api.routes import Routes, answer
+from api.wire import message_json, turn_json
+from conversations.appending import Appending
+from conversations.asking import ask, follow
+from conversations.turns import Question
+
+_ROUTE = "turns"
+LONGEST_WAIT_S = 20  # the gateway ends a request after 30 s
+_MOST_CHARACTERS = 10_000_000
+
+
+class TurnRoutes(Routes):
+    """Start and follow turns."""
+
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
+        super().__init__(app, memory)
+        self._metrics = metrics
+        app.post("/conversations/<conversation_id>/turns")(self.start)
+        app.get("/conversations/<conversation_id>/turns/<message_id>")(self.follow)
+
+    def start(self, conversation_id: str) -> Response[str]:
+        request = self.request()
+        body = request.body
+        draft = parameters.turn_draft(body, local=parameters.local_id(_ROUTE, request.key))
+        asked = Appending(request.caller.scope, conversation_id, [draft], parameters.request_hash(_ROUTE, body))
+        message, turn = ask(self.memory.store, self.memory.clock, self.memory.invoker, asked)
+        self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
+        return answer(202, {"message": message_json(message), "turn": turn_json(turn)})
+
+    def follow(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request("wait", "after")
+        turn, message = follow(
+            self.memory.store,
+            self.memory.clock,
+            Question(conversation_id, message_id, request.caller.scope),
+            wait_s=parameters.integer_parameter(request.query, "wait", least=0, most=LONGEST_WAIT_S) or 0,
+            after=parameters.integer_parameter(request.query, "after", least=0, most=_MOST_CHARACTERS),
+        )
+        shown = {"message": message_json(message)} if message else {}
+        return answer(200, {"turn": turn_json(turn), **shown})

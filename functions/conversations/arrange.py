@@ -1,0 +1,260 @@
+"""Arranging a history for the model: pure, and valid for Bedrock's Converse API whatever was stored.
+
+Converse wants a list that starts with the user, alternates, and ends with the message to be answered; every tool result
+in it must follow its tool use, and every tool use must be followed by its result.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from conversations import tokens
+from conversations.content import (
+    MEDIA_KINDS,
+    REASONING,
+    TOOL_RESULT,
+    TOOL_USE,
+    is_blank,
+    is_blank_text,
+    kind_of,
+)
+from conversations.errors import CurrentMessageNotFoundError, EmptyMessageError, OrphanToolResultError
+from conversations.model import ASKING_ROLES, Block, Message, Prompt
+
+Side = Literal["user", "assistant"]
+_ONLY_USER = frozenset((TOOL_RESULT, *MEDIA_KINDS))
+_ONLY_ASSISTANT = frozenset((TOOL_USE, REASONING))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How much of a history is sent: at most so many messages and tokens, but always the whole turn in progress."""
+
+    max_messages: int | None = None
+    max_tokens: int | None = None
+
+
+WHOLE = Window()
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What one side says in the list for the model. Several messages of one side in a row become one."""
+
+    side: Side
+    blocks: list[Block]
+    messages: int = 1
+    tokens: int = field(init=False, default=0)
+
+    @property
+    def begins_turn(self) -> bool:
+        """A turn begins with a user message that carries no tool result."""
+        return self.side == "user" and not any(TOOL_RESULT in block for block in self.blocks)
+
+
+def arrange(
+    messages: Iterable[Message],
+    current_id: str,
+    *,
+    system_prompt: str = "",
+    system_messages: Sequence[Message] = (),
+    window: Window = WHOLE,
+    more_before: bool = False,
+) -> Prompt:
+    """The history as the model is sent it.
+
+    ``messages`` are those of the chain in their order, none missing between the first and the current one; answers to
+    them may follow the current one. ``system_messages`` come from before them. ``more_before`` says that the chain has
+    more.
+
+    Raises:
+        CurrentMessageNotFoundError: the current message is not among them, or is none that can be answered.
+        OrphanToolResultError: it holds a tool result whose tool use is nowhere.
+        EmptyMessageError: nothing of it can be sent.
+    """
+    ordered = list(messages)
+    said, current = _paired(ordered, current_id)
+    entries = _valid(said, current)
+    system = _system(system_prompt, [*system_messages, *_until(ordered, current_id, role="system")])
+    kept = _within(entries, window, spent=tokens.of_blocks(system))
+    return Prompt(
+        system=system,
+        messages=[{"role": entry.side, "content": entry.blocks} for entry in kept],
+        tokens=tokens.of_blocks(system) + sum(entry.tokens for entry in kept),
+        truncated=more_before or len(kept) < len(entries),
+    )
+
+
+def _until(messages: Sequence[Message], current_id: str, *, role: str) -> list[Message]:
+    found = []
+    for message in messages:
+        if message.role == role:
+            found.append(message)
+        if message.id == current_id:
+            break
+    return found
+
+
+def _system(prompt: str, messages: Iterable[Message]) -> list[Block]:
+    blocks: list[Block] = [{"text": prompt}] if prompt.strip() else []
+    texts = (block for message in messages for block in message.content if isinstance(block.get("text"), str))
+    return blocks + [{"text": block["text"]} for block in texts if not is_blank_text(block)]
+
+
+# Who says what, in which order
+
+
+def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry], _Entry]:
+    """Questions in the order of the chain up to the current one, each with its answer right behind it."""
+    answers = {m.associated_user_message_id: m for m in messages if m.role == "assistant" and not is_blank(m.content)}
+    answered = _answered(messages, {*answers, current_id})
+    said: list[_Entry] = []
+    for message in messages:
+        if message.id == current_id:
+            if message.role not in ASKING_ROLES:
+                break
+            if not any(_fits(block, "user", in_turn=True) for block in message.content):
+                raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
+            current = _Entry("user", _spoken(message))
+            return [*said, current], current
+        if message.role in ASKING_ROLES and message.id in answered:
+            said.append(_Entry("user", _spoken(message)))
+            if answer := answers.get(message.id):
+                said.append(_Entry("assistant", list(answer.content)))
+        elif message.role == "assistant" and message.associated_user_message_id is None:
+            said.append(_Entry("assistant", list(message.content)))
+    raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
+
+
+def _answered(messages: Sequence[Message], answers: Set[str | None]) -> set[str]:
+    """The ids of the questions that count. Results of several tools may be told one message each: they share the
+    answer.
+    """
+    counted: set[str] = set()
+    following: Message | None = None
+    for message in reversed([m for m in messages if m.role != "system" and not m.associated_user_message_id]):
+        shares = following is not None and _is_results(message) and _is_results(following)
+        if message.id in answers or (shares and following is not None and following.id in counted):
+            counted.add(message.id)
+        following = message
+    return counted
+
+
+def _is_results(message: Message) -> bool:
+    return message.role in ASKING_ROLES and bool(message.content) and all(TOOL_RESULT in b for b in message.content)
+
+
+def _spoken(message: Message) -> list[Block]:
+    """The content, followed once by what the application says of the situation (``aiContext``)."""
+    blocks = list(message.content)
+    context = message.ai_context
+    if context in (None, "", {}, []) or message.role == "assistant":
+        return blocks
+    text = context if isinstance(context, str) else json.dumps(context, ensure_ascii=False, separators=(",", ":"))
+    return [*blocks, {"text": text}]
+
+
+# What Converse accepts
+
+
+def _valid(said: Sequence[_Entry], current: _Entry) -> list[_Entry]:
+    boundary = max((place for place, entry in enumerate(said) if entry.begins_turn), default=0)
+    for place, entry in enumerate(said):
+        entry.blocks = [block for block in entry.blocks if _fits(block, entry.side, in_turn=place >= boundary)]
+    turn = _matched(_merged(said[boundary:]))
+    entries = _from_first_user(_merged([*said[:boundary], *turn]))
+    orphans = _tool_ids(current, TOOL_RESULT) - (_tool_ids(entries[-1], TOOL_RESULT) if entries else set())
+    if orphans:
+        raise OrphanToolResultError(f"No tool use stands before the tool result {min(orphans)!r}.")
+    for entry in entries:
+        entry.tokens = tokens.of_blocks(entry.blocks)
+    return entries
+
+
+def _fits(block: Block, side: Side, *, in_turn: bool) -> bool:
+    """Whether Converse accepts the block on that side. Tools and reasoning are kept for the turn in progress only."""
+    kind = kind_of(block)
+    if kind is None or is_blank_text(block) or (side == "assistant" and kind in _ONLY_USER):
+        return False
+    if side == "user" and kind in _ONLY_ASSISTANT:
+        return False
+    return in_turn or kind not in (TOOL_USE, TOOL_RESULT, REASONING)
+
+
+def _merged(entries: Iterable[_Entry]) -> list[_Entry]:
+    merged: list[_Entry] = []
+    for entry in entries:
+        if not entry.blocks:
+            continue
+        if merged and merged[-1].side == entry.side:
+            merged[-1].blocks = [*merged[-1].blocks, *entry.blocks]
+            merged[-1].messages += entry.messages
+        else:
+            merged.append(_Entry(entry.side, entry.blocks, entry.messages))
+    return merged
+
+
+def _from_first_user(entries: Sequence[_Entry]) -> list[_Entry]:
+    """The list from the first user message that is left once results of tools that are not in it are taken out."""
+    left = list(entries)
+    while left:
+        first = left[0]
+        if first.side == "user":
+            first.blocks = _distinct_tools(first.blocks, TOOL_RESULT, ())
+            if first.blocks:
+                break
+        del left[0]
+    return left
+
+
+def _matched(turn: Sequence[_Entry]) -> list[_Entry]:
+    """The turn in progress with the tool uses that have a result in the next entry, and the results that have a use."""
+    before: Mapping[str, Any] = {}
+    for place, entry in enumerate(turn):
+        if entry.side == "assistant":
+            results = _tool_ids(turn[place + 1], TOOL_RESULT) if place + 1 < len(turn) else set()
+            entry.blocks = _distinct_tools(entry.blocks, TOOL_USE, results)
+            before = dict.fromkeys(_tool_ids(entry, TOOL_USE))
+        else:
+            entry.blocks = _results_first(_distinct_tools(entry.blocks, TOOL_RESULT, before))
+            before = {}
+    return list(turn)
+
+
+def _tool_ids(entry: _Entry, kind: str) -> set[str]:
+    return {str(block[kind].get("toolUseId")) for block in entry.blocks if kind in block}
+
+
+def _distinct_tools(blocks: Iterable[Block], kind: str, wanted: Iterable[str]) -> list[Block]:
+    """The blocks without those of this kind that are not wanted or come twice."""
+    left = set(wanted)
+    kept: list[Block] = []
+    for block in blocks:
+        if kind in block:
+            tool_use_id = str(block[kind].get("toolUseId"))
+            if tool_use_id not in left:
+                continue
+            left.discard(tool_use_id)
+        kept.append(block)
+    return kept
+
+
+def _results_first(blocks: Sequence[Block]) -> list[Block]:
+    """Models want tool results before anything else that the user says in the same message."""
+    return sorted(blocks, key=lambda block: TOOL_RESULT not in block)
+
+
+# How much of it
+
+
+def _within(entries: Sequence[_Entry], window: Window, *, spent: int) -> list[_Entry]:
+    """The longest end of the list that fits the window and begins a turn; the last turn is always whole."""
+    starts = [place for place, entry in enumerate(entries) if entry.begins_turn] or [0]
+    for start in starts:
+        kept = entries[start:]
+        too_many = window.max_messages is not None and sum(e.messages for e in kept) > window.max_messages
+        too_large = window.max_tokens is not None and spent + sum(e.tokens for e in kept) > window.max_tokens
+        if not (too_many or too_large):
+            return list(kept)
+    return list(entries[starts[-1] :])

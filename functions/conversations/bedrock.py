@@ -1,0 +1,106 @@
+"""The model on Amazon Bedrock: ConverseStream, its errors in the domain's words, and media as bytes."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError, EventStreamError, HTTPClientError, ParamValidationError
+from botocore.exceptions import ConnectionError as AwsConnectionError
+
+from conversations.answering import ModelRequest
+from conversations.content import MEDIA_KINDS, REASONING, TOOL_RESULT, kind_of
+from conversations.errors import ModelError, ModelUnavailableError
+from conversations.model import Block
+
+_PASSING = frozenset(
+    (
+        "InternalServerException",
+        "ModelNotReadyException",
+        "ModelTimeoutException",
+        "ServiceUnavailableException",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    )
+)
+_FORBIDDEN = frozenset(("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException"))
+
+
+class BedrockModel:
+    """Implements ``answering.Model``. ``client_for`` gives the client of a region (``None``: the function's own)."""
+
+    def __init__(self, client_for: Callable[[str | None], Any]) -> None:
+        self._client_for = client_for
+
+    def ask(self, request: ModelRequest) -> Iterator[Mapping[str, Any]]:
+        try:
+            answer = self._client_for(request.region).converse_stream(**_parameters(request))
+        except ClientError as error:
+            raise _translated(error.response["Error"]) from error
+        except ParamValidationError as error:
+            raise ModelError("The request is not one that the model's API takes.") from error
+        except (AwsConnectionError, HTTPClientError) as error:
+            raise ModelUnavailableError("The model cannot be reached.") from error
+        yield from _events(answer["stream"])
+
+
+def _events(stream: Any) -> Iterator[Mapping[str, Any]]:
+    try:
+        for event in stream:
+            yield as_text(event)
+    except EventStreamError as error:
+        raise _translated(error.response["Error"]) from error
+    except (AwsConnectionError, HTTPClientError) as error:
+        raise ModelError("The model's answer broke off.") from error
+    finally:
+        stream.close()
+
+
+def _translated(error: Mapping[str, str]) -> ModelError:
+    code = error["Code"][:1].upper() + error["Code"][1:]  # in a stream the code is the name of the event's member
+    if code in _PASSING:
+        return ModelUnavailableError(f"The model is not available ({code}).")
+    if code in _FORBIDDEN:  # its message names roles and accounts
+        return ModelError(f"This deployment may not use the model ({code}).")
+    return ModelError(f"{code}: {error.get('Message', '')}".strip(": "))
+
+
+def _parameters(request: ModelRequest) -> dict[str, Any]:
+    optional = {
+        "system": list(request.system),
+        "toolConfig": request.tool_configuration,
+        "inferenceConfig": dict(request.inference_configuration),
+    }
+    return {
+        "modelId": request.model_id,
+        "messages": as_bytes(request.messages),
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def as_bytes(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages whose media, base64 text in what is stored, are the bytes that botocore encodes again."""
+    return [{**message, "content": [_block_as_bytes(block) for block in message["content"]]} for message in messages]
+
+
+def _block_as_bytes(block: Block) -> dict[str, Any]:
+    kind = kind_of(block)
+    if kind in MEDIA_KINDS:
+        return {kind: _media_as_bytes(block[kind])}
+    if kind == TOOL_RESULT:
+        result = block[kind]
+        return {kind: {**result, "content": [_block_as_bytes(part) for part in result["content"]]}}
+    if kind == REASONING and "redactedContent" in block[kind]:
+        return {kind: {"redactedContent": b64decode(block[kind]["redactedContent"])}}
+    return dict(block)
+
+
+def _media_as_bytes(media: Mapping[str, Any]) -> dict[str, Any]:
+    source = media["source"]
+    return {**media, "source": {**source, "bytes": b64decode(source["bytes"])}} if "bytes" in source else dict(media)
+
+
+def as_text(value: Any) -> Any:
+    """An event of the stream with its bytes as base64 text."""
+    if isinstance(value, Mapping):
+        return {name: as_text(member) for name, member in value.items()}
+    return b64encode(value).decode() if isinstance(value, bytes) else value

@@ -1,0 +1,50 @@
+"""AWS clients, and the store made of them. One botocore session serves all clients of a function.
+
+Time-outs and retries are set on purpose: botocore's own would outlast the function.
+"""
+
+from typing import Any
+
+from botocore.config import Config
+from botocore.session import Session, get_session
+
+from conversations.clock import Clock
+from conversations.dynamo import DynamoStore, Tables
+from conversations.objects import Objects
+from conversations.settings import StoreSettings
+
+_CONNECT_S = 2
+_DATA = Config(connect_timeout=_CONNECT_S, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+_OBJECTS = _DATA.merge(Config(read_timeout=10))
+# The first token of a long prompt may take minutes; the turn watches its own time.
+_MODEL = Config(connect_timeout=_CONNECT_S, read_timeout=300, retries={"mode": "standard", "total_max_attempts": 3})
+# Asynchronous invocations are not repeated here: a lost answer would start the turn twice for nothing.
+_INVOKE = Config(connect_timeout=_CONNECT_S, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+
+
+class Clients:
+    """Makes clients when they are first needed, and keeps them."""
+
+    def __init__(self) -> None:
+        self._session: Session = get_session()
+        self._made: dict[tuple[str, str | None], Any] = {}
+
+    def store(self, settings: StoreSettings, clock: Clock) -> DynamoStore:
+        """The store of this deployment."""
+        tables = Tables(settings.messages_table, settings.conversations_table)
+        objects = Objects(lambda: self._client("s3", _OBJECTS), settings.bodies_bucket)
+        return DynamoStore(self._client("dynamodb", _DATA), tables, objects, clock)
+
+    def functions(self) -> Any:
+        """The client of Lambda."""
+        return self._client("lambda", _INVOKE)
+
+    def model(self, region: str | None) -> Any:
+        """The client of Bedrock's models in a region (``None``: the function's own)."""
+        return self._client("bedrock-runtime", _MODEL, region)
+
+    def _client(self, service: str, config: Config, region: str | None = None) -> Any:
+        key = (service, region)
+        if key not in self._made:
+            self._made[key] = self._session.create_client(service, region_name=region, config=config)
+        return self._made[key]

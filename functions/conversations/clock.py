@@ -1,0 +1,43 @@
+"""Time, passed in, so that tests need not wait."""
+
+import re
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+NANOSECONDS = 1_000_000_000
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
+_FRACTION_DIGITS = 9
+
+
+class Clock(Protocol):
+    """The time of day and the means to wait for another."""
+
+    def now_ns(self) -> int:
+        """Nanoseconds since the epoch."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return after that many seconds."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def to_timestamp(now_ns: int) -> str:
+    """RFC 3339 in UTC with nine fraction digits and ``Z``, so that text order is time order."""
+    seconds, fraction = divmod(now_ns, NANOSECONDS)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:0{_FRACTION_DIGITS}d}Z"
+
+
+def from_timestamp(timestamp: str) -> int:
+    """The nanoseconds since the epoch of what ``to_timestamp`` made."""
+    whole, fraction = timestamp[:-1].split(".")
+    seconds = datetime.fromisoformat(f"{whole}+00:00").timestamp()
+    return int(seconds) * NANOSECONDS + int(fraction)

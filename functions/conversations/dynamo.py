@@ -1,0 +1,323 @@
+"""The store on DynamoDB. One method is one call, or one call repeated until all of its answer is there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conversations import codec, ids, schema
+from conversations.aws_errors import reading, writing
+from conversations.clock import Clock
+from conversations.codec import Item
+from conversations.errors import BusyError
+from conversations.model import Conversation, Draft, Message, Snapshot, Turn
+from conversations.objects import Objects
+from conversations.store import Listed, Span
+
+_BATCH_GET_KEYS = 100  # BatchGetItem's limit
+_BATCH_TRIES = 8
+_MESSAGE_ATTRIBUTES = f"{schema.ID}, {schema.CREATED_AT}, {schema.BODY}, {schema.REV}"
+_IS_NEW = f"attribute_not_exists({schema.ID})"
+_RECENT_KEPT_S = 600
+_MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The names of the two tables."""
+
+    messages: str
+    conversations: str
+
+
+class DynamoStore:
+    """Implements ``store.Store``. The clients are shared and thread-safe."""
+
+    def __init__(self, client: Any, tables: Tables, objects: Objects, clock: Clock) -> None:
+        self._client = client
+        self._tables = tables
+        self._objects = objects
+        self._clock = clock
+
+    # Reads
+
+    def snapshot(
+        self, conversation_id: str, *, messages: Sequence[str] = (), turns: Sequence[str] = (), about: bool = False
+    ) -> Snapshot:
+        heads = [conversation_id] + [ids.about_record_id(conversation_id)] * about
+        items = self._batch_get(heads, [*messages, *(ids.turn_id(message_id) for message_id in turns)])
+        conversation = _conversation(items, conversation_id)
+        found = [codec.message_from_item(items[key]) for key in messages if key in items]
+        states = [codec.turn_from_item(items[ids.turn_id(key)]) for key in turns if ids.turn_id(key) in items]
+        return Snapshot(
+            conversation,
+            {message.id: message for message in found if message},
+            {turn.user_message_id: turn for turn in states if turn},
+        )
+
+    def message(self, message_id: str) -> Message | None:
+        with reading():
+            answer = self._client.get_item(TableName=self._tables.messages, Key=_key(message_id), ConsistentRead=True)
+        return codec.message_from_item(answer["Item"]) if "Item" in answer else None
+
+    def messages(self, message_ids: Iterable[str]) -> dict[str, Message]:
+        items = self._batch_get((), list(dict.fromkeys(message_ids)))
+        found = (codec.message_from_item(item) for item in items.values())
+        return {message.id: message for message in found if message}
+
+    def indexed(self, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
+        condition, values = _span_condition(span)
+        query = {
+            "TableName": self._tables.messages,
+            "IndexName": schema.MESSAGES_INDEX,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ProjectionExpression": _MESSAGE_ATTRIBUTES,
+            "ScanIndexForward": not newest_first,
+        }
+        items = self._query(query, limit)
+        return [message for item in items if (message := codec.message_from_item(item))]
+
+    def load(self, messages: Sequence[Message]) -> list[Message]:
+        wanted = [message.large_key for message in messages if message.large_key and not message.content]
+        if not wanted:
+            return list(messages)
+        bulks = self._objects.get(wanted)
+        return [_loaded(message, bulks) for message in messages]
+
+    def receipt(self, receipt_id: str) -> list[str] | None:
+        items = self._batch_get((), [receipt_id])
+        return codec.receipt_from_item(items[receipt_id]) if receipt_id in items else None
+
+    def session(self, owner: str, session_id: str) -> str | None:
+        record_id = ids.session_record_id(owner, session_id)
+        record = self._batch_get([record_id], ()).get(record_id)
+        return record[schema.TARGET]["S"] if record else None
+
+    def owned(self, owner: str, *, after: Listed | None, limit: int) -> list[Listed]:
+        query: dict[str, Any] = {
+            "TableName": self._tables.conversations,
+            "IndexName": schema.OWNER_INDEX,
+            "KeyConditionExpression": "#owner = :owner",
+            "ExpressionAttributeNames": {"#owner": schema.OWNER},
+            "ExpressionAttributeValues": {":owner": {"S": owner}},
+            "ScanIndexForward": False,
+        }
+        if after:
+            start = {schema.OWNER: owner, schema.UPDATED_AT: after.sort_key, schema.ID: after.conversation_id}
+            query["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
+        return [Listed(item[schema.UPDATED_AT]["S"], item[schema.ID]["S"]) for item in self._query(query, limit)]
+
+    def recent(self, owner: str, minutes: Iterable[int]) -> set[str]:
+        records = self._batch_get([ids.recent_record_id(owner, minute) for minute in minutes], ())
+        return {member for record in records.values() for member in record[schema.MEMBERS]["SS"]}
+
+    def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
+        wanted = list(dict.fromkeys(conversation_ids))
+        items = self._batch_get(wanted, ())
+        elsewhere = [key for key in items if codec.conversation_from_item(items[key]).about is None]
+        items |= self._batch_get([ids.about_record_id(key) for key in elsewhere], ())
+        found = (_conversation(items, key) for key in wanted)
+        return {conversation.id: conversation for conversation in found if conversation}
+
+    # Writes
+
+    def shelve(self, conversation_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        return [self._shelved(conversation_id, draft) for draft in drafts]
+
+    def unshelve(self, drafts: Sequence[Draft]) -> None:
+        self._objects.delete(draft.large_key for draft in drafts if draft.large_key)
+
+    def create(self, conversation: Conversation, *, session_replaces: str | None = None) -> None:
+        session_id = conversation.about.session_id if conversation.about else None
+        actions = [self._recent_action(conversation)]
+        if about := codec.about_item(conversation):
+            actions.append(self._put(self._tables.conversations, about))
+        if session_id is not None:
+            actions.append(self._session_action(conversation, session_id, session_replaces))
+        actions.append(self._put(self._tables.conversations, codec.conversation_to_item(conversation), new=True))
+        self._transact(actions, puts=[conversation.id])
+
+    def append(self, head: Conversation, moved: Conversation, messages: Sequence[Message]) -> None:
+        items = [codec.message_to_item(message) for message in messages]
+        answered = [message.id for message in messages]
+        items += [codec.receipt_item(head.chain_id, m.receipt, answered) for m in messages if m.receipt]
+        puts = [self._put(self._tables.messages, item, new=True) for item in items]
+        self._transact([self._move(head, moved), *puts], puts=[item[schema.ID]["S"] for item in items])
+
+    def claim(self, turn: Turn, *, expects: Turn | None) -> None:
+        with writing():
+            self._client.put_item(**self._turn_put(turn, expects))
+
+    def progress(self, turn: Turn, *, with_text: bool) -> None:
+        item = codec.turn_to_item(turn)
+        names = [schema.LEASE_UNTIL, schema.UPDATED_AT, schema.EXPIRES_AT]
+        if with_text:
+            names.append(schema.PARTIAL)
+        with writing():
+            self._client.update_item(
+                TableName=self._tables.messages,
+                Key={schema.ID: item[schema.ID]},
+                UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in names),
+                ConditionExpression="#status = :status AND #attempt = :attempt",
+                ExpressionAttributeNames=_names([*names, schema.STATUS, schema.ATTEMPT]),
+                ExpressionAttributeValues={f":{name}": item[name] for name in [*names, schema.STATUS, schema.ATTEMPT]},
+            )
+
+    def settle(self, head: Conversation, turn: Turn, *, expects: Turn | None) -> None:
+        raised = replace(head, version=head.version + 1)
+        self._transact([self._move(head, raised), {"Put": self._turn_put(turn, expects)}])
+
+    # The parts of calls
+
+    def _shelved(self, conversation_id: str, draft: Draft) -> Draft:
+        bulk = codec.bulk_of(draft)
+        return replace(draft, large_key=self._objects.put(conversation_id, draft.local, bulk)) if bulk else draft
+
+    def _transact(self, actions: Sequence[Mapping[str, Any]], *, puts: Sequence[str] = ()) -> None:
+        with writing(puts):
+            self._client.transact_write_items(TransactItems=actions)
+
+    def _put(self, table: str, item: Item, *, new: bool = False) -> dict[str, Any]:
+        put: dict[str, Any] = {"TableName": table, "Item": item}
+        if new:
+            put["ConditionExpression"] = _IS_NEW
+        return {"Put": put}
+
+    def _move(self, head: Conversation, moved: Conversation) -> dict[str, Any]:
+        """The update from ``head`` to ``moved`` on condition that the item still is as it was read."""
+        before, after = codec.conversation_to_item(head), codec.conversation_to_item(moved)
+        changed = [name for name, value in after.items() if before.get(name) != value]
+        gone = [name for name in before if name not in after]
+        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in changed)
+        if gone:
+            expression += " REMOVE " + ", ".join(f"#{name}" for name in gone)
+        pins = {":read_owner": before[schema.OWNER], ":read_version": before[schema.VERSION]}
+        return {
+            "Update": {
+                "TableName": self._tables.conversations,
+                "Key": _key(head.id),
+                "UpdateExpression": expression,
+                "ConditionExpression": "#owner = :read_owner AND #version = :read_version",
+                "ExpressionAttributeNames": _names([*changed, *gone, schema.OWNER, schema.VERSION]),
+                "ExpressionAttributeValues": {f":{name}": after[name] for name in changed} | pins,
+            }
+        }
+
+    def _turn_put(self, turn: Turn, expects: Turn | None) -> dict[str, Any]:
+        put: dict[str, Any] = {"TableName": self._tables.messages, "Item": codec.turn_to_item(turn)}
+        if expects is None:
+            return put | {"ConditionExpression": _IS_NEW}
+        pins = (schema.STATUS, schema.ATTEMPT, schema.LEASE_UNTIL)
+        expected = codec.turn_to_item(expects)
+        return put | {
+            "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in pins),
+            "ExpressionAttributeNames": _names(pins),
+            "ExpressionAttributeValues": {f":{name}": expected[name] for name in pins},
+        }
+
+    def _recent_action(self, conversation: Conversation) -> dict[str, Any]:
+        """Note a new conversation on the record of its owner and minute, which listings read until the index has it."""
+        now_s = self._clock.now_ns() // 1_000_000_000
+        return {
+            "Update": {
+                "TableName": self._tables.conversations,
+                "Key": _key(ids.recent_record_id(conversation.owner, now_s // _MINUTE_S)),
+                "UpdateExpression": "ADD #members :members SET #expiresAt = :expiresAt",
+                "ExpressionAttributeNames": _names([schema.MEMBERS, schema.EXPIRES_AT]),
+                "ExpressionAttributeValues": {
+                    ":members": {"SS": [conversation.id]},
+                    ":expiresAt": {"N": str(now_s + _RECENT_KEPT_S)},
+                },
+            }
+        }
+
+    def _session_action(self, conversation: Conversation, session_id: str, replaces: str | None) -> dict[str, Any]:
+        record_id = ids.session_record_id(conversation.owner, session_id)
+        item: Item = {schema.ID: {"S": record_id}, schema.TARGET: {"S": conversation.id}}
+        put: dict[str, Any] = {"TableName": self._tables.conversations, "Item": item, "ConditionExpression": _IS_NEW}
+        if replaces is not None:
+            put["ConditionExpression"] = f"{schema.TARGET} = :replaces"
+            put["ExpressionAttributeValues"] = {":replaces": {"S": replaces}}
+        return {"Put": put}
+
+    def _query(self, query: dict[str, Any], limit: int) -> list[Item]:
+        items: list[Item] = []
+        while True:
+            with reading():
+                answer = self._client.query(**query, Limit=limit - len(items))
+            items.extend(answer["Items"])
+            if len(items) >= limit or "LastEvaluatedKey" not in answer:
+                return items
+            query = query | {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    def _batch_get(self, conversation_keys: Sequence[str], message_keys: Sequence[str]) -> dict[str, Item]:
+        """All items of these keys that exist, consistently read, by id: no id stands in both tables."""
+        keys = [(self._tables.conversations, key) for key in conversation_keys]
+        keys += [(self._tables.messages, key) for key in message_keys]
+        if len(keys) == 1:
+            return self._get(*keys[0])
+        items: dict[str, Item] = {}
+        for first in range(0, len(keys), _BATCH_GET_KEYS):
+            items |= self._batch_get_once(keys[first : first + _BATCH_GET_KEYS])
+        return items
+
+    def _get(self, table: str, key: str) -> dict[str, Item]:
+        with reading():
+            answer = self._client.get_item(TableName=table, Key=_key(key), ConsistentRead=True)
+        return {key: answer["Item"]} if "Item" in answer else {}
+
+    def _batch_get_once(self, keys: Sequence[tuple[str, str]]) -> dict[str, Item]:
+        request: dict[str, Any] = {}
+        for table, key in keys:
+            request.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(_key(key))
+        items: dict[str, Item] = {}
+        for tries in range(_BATCH_TRIES):
+            with reading():
+                answer = self._client.batch_get_item(RequestItems=request)
+            for found in answer["Responses"].values():
+                items |= {item[schema.ID]["S"]: item for item in found}
+            request = answer.get("UnprocessedKeys") or {}
+            if not request:
+                return items
+            self._clock.sleep(min(1.0, 0.02 * 2**tries))
+        raise BusyError("The store is busy; try again.")
+
+
+def _key(key: str) -> Item:
+    return {schema.ID: {"S": key}}
+
+
+def _names(names: Iterable[str]) -> dict[str, str]:
+    return {f"#{name}": name for name in names}
+
+
+def _conversation(items: Mapping[str, Item], conversation_id: str) -> Conversation | None:
+    item = items.get(conversation_id)
+    if item is None:
+        return None
+    conversation = codec.conversation_from_item(item)
+    about = items.get(ids.about_record_id(conversation_id))
+    return (
+        replace(conversation, about=codec.about_of_item(about))
+        if about and conversation.about is None
+        else conversation
+    )
+
+
+def _loaded(message: Message, bulks: Mapping[str, bytes]) -> Message:
+    if message.large_key is None or message.content:
+        return message
+    bulk = bulks.get(message.large_key)
+    return replace(message, readable=False) if bulk is None else codec.with_bulk(message, bulk)
+
+
+def _span_condition(span: Span) -> tuple[str, dict[str, dict[str, str]]]:
+    values = {":chain": span.chain_id, ":earliest": span.earliest, ":latest": span.latest}
+    bounds = {
+        (True, True): f" AND {schema.CREATED_AT} BETWEEN :earliest AND :latest",
+        (True, False): f" AND {schema.CREATED_AT} >= :earliest",
+        (False, True): f" AND {schema.CREATED_AT} <= :latest",
+        (False, False): "",
+    }[span.earliest is not None, span.latest is not None]
+    condition = f"{schema.CONVERSATION_ID} = :chain{bounds}"
+    return condition, {name: {"S": text} for name, text in values.items() if text is not None}

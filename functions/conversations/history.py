@@ -1,0 +1,193 @@
+"""The history of a turn: which messages are read for it, and what of it the model is sent.
+
+The index is asked newest first. A current message that it has not got yet is read by id, consistently; so is whatever
+else the chain says is missing. When the current message lies deeper than the first page, reading starts at its own
+time, and answers that were written later are read by their ids.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conversations import ids
+from conversations.arrange import WHOLE, Window, arrange
+from conversations.chain import Place, Walk, end_of, just_before, walk_back
+from conversations.content import TOOL_RESULT
+from conversations.errors import CurrentMessageNotFoundError
+from conversations.model import ASKING_ROLES, Conversation, Message, Prompt
+from conversations.store import Store
+
+DEFAULT_LIST_LIMIT = 1000
+_PAGE = 100
+_LOADED_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """Which history: up to and with which message (``None``: the newest that can be answered), and how much of it.
+
+    ``list_limit`` bounds the messages read, the window those sent.
+    """
+
+    current_message_id: str | None = None
+    list_limit: int = DEFAULT_LIST_LIMIT
+    window: Window = WHOLE
+    system_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the model is sent, the tools of the turn in progress, and the reads that made up for the index."""
+
+    prompt: Prompt
+    current_message_id: str
+    tool_configuration: Mapping[str, Any] | None
+    repairs: int
+
+
+def read_history(store: Store, head: Conversation, query: HistoryQuery) -> History:
+    """The history of a conversation as the model is sent it.
+
+    Raises:
+        CurrentMessageNotFoundError: the message is not there, was cleared, or is none that can be answered.
+        OrphanToolResultError, EmptyMessageError: no valid list for the model ends with it.
+    """
+    reader = _Reader(store, head, query)
+    current, later = reader.find_current()
+    collected, more = reader.collect(current)
+    answers = later or reader.later_answers(collected)
+    prompt = arrange(
+        [*reversed(collected), *answers],
+        current.id,
+        system_prompt=query.system_prompt,
+        system_messages=reader.system_messages_before(collected[-1]),
+        window=query.window,
+        more_before=more,
+    )
+    return History(prompt, current.id, _tool_configuration(collected), reader.repairs)
+
+
+def _tool_configuration(collected: Sequence[Message]) -> Mapping[str, Any] | None:
+    """The tools given with the current message, or else those given before in the same turn."""
+    for message in collected:
+        if message.tool_configuration is not None:
+            return message.tool_configuration
+        if _begins_turn(message):
+            return None
+    return None
+
+
+def _begins_turn(message: Message) -> bool:
+    return message.role == "user" and not any(TOOL_RESULT in block for block in message.content)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What of the query is used up while messages are collected, newest first."""
+
+    query: HistoryQuery
+    current_id: str
+    read: int = 0
+    tokens: int = 0
+    sent: int = 0
+    answered: set[str | None] = field(default_factory=set)
+    has_turn: bool = False
+
+    def is_used_up(self) -> bool:
+        window = self.query.window
+        too_many = window.max_messages is not None and self.sent > window.max_messages
+        too_large = window.max_tokens is not None and self.tokens > window.max_tokens
+        return self.has_turn and (self.read >= self.query.list_limit or too_many or too_large)
+
+    def take(self, message: Message) -> None:
+        self.read += 1
+        self.tokens += message.tokens
+        counts = message.id in self.answered or message.id == self.current_id
+        if message.role == "assistant":
+            self.answered.add(message.associated_user_message_id)
+            self.sent += 1
+        elif counts:
+            self.sent += 1
+            self.has_turn = self.has_turn or _begins_turn(message)
+
+
+class _Reader:
+    """Reads the chain from its end, or from the current message, and counts what the index lacked."""
+
+    def __init__(self, store: Store, head: Conversation, query: HistoryQuery) -> None:
+        self._store = store
+        self._head = head
+        self._query = query
+        self._first = self._walk(end_of(head), min(_PAGE, query.list_limit))
+        self.repairs = self._first.repairs
+
+    def find_current(self) -> tuple[Message, list[Message]]:
+        """The current message and, when it is in the first page, the answers that follow it (oldest first)."""
+        wanted = self._query.current_message_id
+        for place, message in enumerate(self._first.messages):
+            if message.id == wanted or (wanted is None and message.role in ASKING_ROLES):
+                later = [m for m in self._first.messages[:place] if m.associated_user_message_id]
+                return message, self._store.load(later[::-1])
+        found = self._by_id(wanted) if wanted is not None else None
+        if found is None:
+            raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
+        return found, []
+
+    def collect(self, current: Message) -> tuple[list[Message], bool]:
+        """The messages from the current one back, newest first, and whether the chain has more before them."""
+        budget = _Budget(self._query, current.id)
+        collected: list[Message] = []
+        for message in self._from(current):
+            if budget.is_used_up():
+                return collected, True
+            budget.take(message)
+            collected.append(message)
+        return collected, False
+
+    def later_answers(self, collected: Sequence[Message]) -> list[Message]:
+        """Answers to collected questions that stand after the current message, which were not read on the way to it."""
+        if any(message.id == collected[0].id for message in self._first.messages):
+            return []
+        answered = {message.associated_user_message_id for message in collected}
+        open_ids = [m.id for m in collected[1:] if m.role in ASKING_ROLES and m.id not in answered]
+        found = self._store.messages(map(ids.response_id, open_ids)) if open_ids else {}
+        return self._store.load(sorted(found.values(), key=lambda message: message.position))
+
+    def system_messages_before(self, oldest: Message) -> list[Message]:
+        """The conversation's system messages before the oldest one read, which each name the one before."""
+        found: list[Message] = []
+        wanted = oldest.system_message_id
+        while wanted is not None and (message := self._store.message(wanted)) is not None:
+            found.append(message)
+            wanted = message.system_message_id
+        return self._store.load(found[::-1])
+
+    def _by_id(self, message_id: str) -> Message | None:
+        if not ids.belongs_to(message_id, self._head.chain_id):
+            return None
+        return self._store.message(message_id)
+
+    def _from(self, current: Message) -> Iterator[Message]:
+        in_first = next((i for i, m in enumerate(self._first.messages) if m.id == current.id), None)
+        if in_first is None:
+            walk = self._walk(Place(current.id, current.created_at, current.position), _PAGE)
+            self.repairs += walk.repairs
+            unread = walk.messages
+        else:
+            walk = self._first
+            unread = walk.messages[in_first:]
+        while unread:
+            yield from self._loaded(unread)
+            if walk.following is None:
+                return
+            last = unread[-1]
+            walk = self._walk(Place(walk.following, just_before(last.created_at), last.position - 1), _PAGE)
+            self.repairs += walk.repairs
+            unread = walk.messages
+
+    def _walk(self, start: Place, limit: int) -> Walk:
+        return walk_back(self._store, self._head.chain_id, start, limit)
+
+    def _loaded(self, messages: Sequence[Message]) -> Iterator[Message]:
+        for first in range(0, len(messages), _LOADED_AT_ONCE):
+            yield from self._store.load(messages[first : first + _LOADED_AT_ONCE])

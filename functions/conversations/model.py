@@ -1,0 +1,167 @@
+"""The values of the domain. All are immutable; what changes is made anew with ``dataclasses.replace``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from conversations import ids
+from conversations.clock import NANOSECONDS
+
+Role = Literal["user", "assistant", "system", "tool"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+ASKING_ROLES = ("user", "tool")  # the roles of messages that may be answered
+
+Block = Mapping[str, Any]
+"""A content block of the Bedrock Converse API: one member that tells its kind (``text``, ``image``, ``toolUse`` ...).
+"""
+
+TurnStatus = Literal["pending", "running", "complete", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a conversation's owner says of it. ``session_id`` is the owner's own name for it."""
+
+    name: str | None = None
+    session_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    application_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation's head: who owns it, and the end of its chain of messages.
+
+    ``version`` is raised by every write. ``about`` is ``None`` while it stands in an item of its own that was not read.
+    Timestamps are RFC 3339 with nine fraction digits; ``expires_at`` is in seconds since the epoch.
+    """
+
+    id: str
+    owner: str
+    created_at: str
+    updated_at: str
+    version: int = 1
+    chain: int = 0
+    message_count: int = 0
+    last_message_id: str | None = None
+    last_message_at: str | None = None
+    last_system_message_id: str | None = None
+    about: About | None = field(default_factory=About)
+    ttl_days: int | None = None
+    expires_at: int | None = None
+    deleted_at: str | None = None
+    request_hash: str | None = None
+
+    @property
+    def chain_id(self) -> str:
+        """What the messages of the present chain carry."""
+        return ids.chain_id(self.id, self.chain)
+
+    def stands(self, now_ns: int) -> bool:
+        """Neither deleted nor expired; what has expired is invisible before it is removed."""
+        return self.deleted_at is None and (self.expires_at is None or now_ns < self.expires_at * NANOSECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message before it has its place in the chain.
+
+    ``local`` is the last part of its id, chosen once for a request, so that trying again finds what was written.
+    ``large_key`` names the object that its bulky part has been written to, if it is too large for an item. ``receipt``
+    is the local part of a record to be written beside it, when its id cannot be known again from the request alone.
+    """
+
+    local: str
+    role: Role
+    content: Sequence[Block]
+    associated_user_message_id: str | None = None
+    client_message_id: str | None = None
+    ai_context: Any = None
+    metadata: Mapping[str, Any] | None = None
+    tool_configuration: Mapping[str, Any] | None = None
+    asks: bool = False
+    usage: Mapping[str, Any] | None = None
+    stop_reason: str | None = None
+    model_id: str | None = None
+    large_key: str | None = None
+    receipt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: what one side said. ``conversation_id`` is the chain's, ``position`` counts from 1 within it.
+
+    ``tokens`` is an estimate. ``asks`` says that a turn was asked for with the message. ``large_key`` names the object
+    that holds the content and all else that is bulky, until it has been read; ``readable`` is false when that object is
+    gone. ``system_message_id`` names the last system message before this one, so that those outside a window can be
+    found.
+    """
+
+    id: str
+    conversation_id: str
+    role: Role
+    content: Sequence[Block]
+    created_at: str
+    position: int
+    previous_message_id: str | None = None
+    associated_user_message_id: str | None = None
+    client_message_id: str | None = None
+    ai_context: Any = None
+    metadata: Mapping[str, Any] | None = None
+    tool_configuration: Mapping[str, Any] | None = None
+    asks: bool = False
+    tokens: int = 0
+    usage: Mapping[str, Any] | None = None
+    stop_reason: str | None = None
+    model_id: str | None = None
+    system_message_id: str | None = None
+    request_hash: str | None = None
+    large_key: str | None = None
+    receipt: str | None = None
+    readable: bool = True
+    rev: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The working state of answering one message. ``lease_until_ms`` is in milliseconds since the epoch."""
+
+    user_message_id: str
+    status: TurnStatus
+    updated_at: str
+    attempt: int = 0
+    lease_until_ms: int = 0
+    partial_text: str = ""
+    error: Mapping[str, str] | None = None
+
+    def is_leased(self, now_ns: int) -> bool:
+        """Whether an attempt that may still be alive holds it."""
+        return self.status == "running" and now_ns < self.lease_until_ms * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one consistent read found: the conversation, and those of the messages and turns asked for that exist."""
+
+    conversation: Conversation | None
+    messages: Mapping[str, Message] = field(default_factory=dict)
+    turns: Mapping[str, Turn] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in the order asked for, and the cursor of the next page (``None`` at the end)."""
+
+    messages: Sequence[Message]
+    next_cursor: str | None
+    repairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A history as the model is sent it. ``tokens`` is an estimate of all of it."""
+
+    system: Sequence[Block]
+    messages: Sequence[Mapping[str, Any]]
+    tokens: int
+    truncated: bool

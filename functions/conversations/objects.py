@@ -1,0 +1,62 @@
+"""The bulky parts of messages, in S3. A key ends in a random part, so that nobody overwrites another's object."""
+
+from collections.abc import Callable, Iterable, Sequence
+from secrets import token_urlsafe
+from typing import Any, TypeVar
+
+from botocore.exceptions import ClientError
+
+from conversations.aws_errors import reading
+
+_AT_ONCE = 8
+_GONE = ("NoSuchKey", "404")
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+class Objects:
+    """A bucket. The object of a message stands under its conversation, so that a whole conversation can be listed."""
+
+    def __init__(self, client: Callable[[], Any], bucket: str) -> None:
+        """``client`` gives the client when it is first needed: most requests never need one."""
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, conversation_id: str, local: str, bulk: bytes) -> str:
+        """Write an object and return its key."""
+        key = f"{conversation_id}/{local}/{token_urlsafe(9)}"
+        with reading():
+            self._client().put_object(Bucket=self._bucket, Key=key, Body=bulk)
+        return key
+
+    def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """The objects that exist of those named."""
+        keys = list(keys)
+        found = _at_once(self._get, keys)
+        return {key: bulk for key, bulk in zip(keys, found, strict=True) if bulk is not None}
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Remove objects; those that are gone already count as removed."""
+        with reading():
+            for key in keys:
+                self._client().delete_object(Bucket=self._bucket, Key=key)
+
+    def _get(self, key: str) -> bytes | None:
+        with reading():
+            try:
+                body: bytes = self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read()
+            except ClientError as error:
+                if error.response["Error"]["Code"] in _GONE:
+                    return None
+                raise
+        return body
+
+
+def _at_once(call: Callable[[Argument], Result], arguments: Sequence[Argument]) -> list[Result]:
+    if len(arguments) < 2:
+        return [call(argument) for argument in arguments]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - most requests never need it
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(call, arguments))

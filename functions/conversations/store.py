@@ -1,0 +1,101 @@
+"""What the use cases need of a store. The DynamoDB adapter in ``dynamo`` is the one that exists."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from conversations.model import Conversation, Draft, Message, Snapshot, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a chain by time: both bounds are timestamps and belong to it; ``None`` leaves the side open."""
+
+    chain_id: str
+    earliest: str | None = None
+    latest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A line of an index of conversations: the sort key and the id, by which the next page begins."""
+
+    sort_key: str
+    conversation_id: str
+
+
+class Store(Protocol):
+    """Reads say whether they are consistent; writes are one transaction each: all of it or nothing.
+
+    Every write may raise ``LostPinError`` (what was read has changed) and ``ContendedError`` (try again).
+    Any call may raise ``BusyError`` when the service behind stays down.
+    """
+
+    def snapshot(
+        self, conversation_id: str, *, messages: Sequence[str] = (), turns: Sequence[str] = (), about: bool = False
+    ) -> Snapshot:
+        """One consistent read of a conversation, of messages, and of the turns of messages.
+
+        ``about`` also reads what stands in an item of its own.
+        """
+
+    def message(self, message_id: str) -> Message | None:
+        """A consistent read of one message."""
+
+    def messages(self, message_ids: Iterable[str]) -> dict[str, Message]:
+        """A consistent read of the messages that exist of those named."""
+
+    def indexed(self, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
+        """The first messages of a span as the index has them: it may lag behind, and nothing in it is consistent.
+
+        Returns fewer than ``limit`` only when the index holds no more in that span.
+        """
+
+    def load(self, messages: Sequence[Message]) -> list[Message]:
+        """The same messages with the parts that stand elsewhere read in; one whose object is gone is unreadable."""
+
+    def shelve(self, conversation_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        """Write what of the drafts is too large for an item to objects of its own, before they are appended."""
+
+    def unshelve(self, drafts: Sequence[Draft]) -> None:
+        """Remove the objects that ``shelve`` wrote for drafts that were not appended after all."""
+
+    def create(self, conversation: Conversation, *, session_replaces: str | None = None) -> None:
+        """Write a conversation and, with a session id, let the id stand for it.
+
+        ``session_replaces`` is the conversation that the session id stood for when it was read.
+
+        Raises:
+            AlreadyStoredError: the conversation's id is taken.
+        """
+
+    def session(self, owner: str, session_id: str) -> str | None:
+        """A consistent read of the id of the conversation that the owner's session id stands for, if any."""
+
+    def append(self, head: Conversation, moved: Conversation, messages: Sequence[Message]) -> None:
+        """Replace ``head`` by ``moved`` if it is still as it was read, and add the messages and their receipts.
+
+        Raises:
+            AlreadyStoredError: one of the messages, or a receipt, exists.
+        """
+
+    def receipt(self, receipt_id: str) -> list[str] | None:
+        """A consistent read of the ids of the messages that a receipt stands for, if there is one of that id."""
+
+    def owned(self, owner: str, *, after: Listed | None, limit: int) -> list[Listed]:
+        """An owner's conversations as the index has them, last update first."""
+
+    def recent(self, owner: str, minutes: Iterable[int]) -> set[str]:
+        """The ids of the conversations that the owner created within these minutes since the epoch (consistent)."""
+
+    def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
+        """A consistent read of conversations, with all that is said of them."""
+
+    def claim(self, turn: Turn, *, expects: Turn | None) -> None:
+        """Write the running turn if the stored one is still ``expects`` (``None``: there is none)."""
+
+    def progress(self, turn: Turn, *, with_text: bool) -> None:
+        """Move on the lease of a running turn, and its partial text, while the attempt is still its own."""
+
+    def settle(self, head: Conversation, turn: Turn, *, expects: Turn | None) -> None:
+        """Write a turn that ended without an answer, and raise the conversation's version, in one transaction."""

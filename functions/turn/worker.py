@@ -1,0 +1,107 @@
+"""What the turn function does with an event: answer one message, or mark failed what was given up."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
+from conversations import turns
+from conversations.answering import Answered, Asked, Model, answer
+from conversations.arrange import Window
+from conversations.clock import Clock
+from conversations.errors import LeasedError, NotFoundError, ServiceError
+from conversations.history import HistoryQuery
+from conversations.store import Store
+from turn.descriptor import Descriptor, parse_descriptor
+from turn.settings import TurnSettings
+
+RESERVE_NS = 10_000_000_000
+"""What is kept of the function's time to end the turn in order."""
+_GIVEN_UP = {"code": "GivenUp", "message": "The answer failed several times; it may be asked again."}
+_METRICS = {"complete": "TurnsCompleted", "failed": "TurnsFailed", "superseded": "TurnsSuperseded"}
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Answers messages with a model over a store."""
+
+    store: Store
+    clock: Clock
+    model: Model
+    settings: TurnSettings
+    logger: Logger
+    metrics: Metrics
+
+    def answer(self, event: object, remaining_ms: int) -> dict[str, Any]:
+        """Answer the message of a descriptor.
+
+        Raises:
+            InvalidRequestError: the event is malformed.
+            LeasedError, ModelUnavailableError, BusyError: Lambda is to deliver the event again.
+        """
+        descriptor = parse_descriptor(event)
+        self.logger.append_keys(conversation_id=descriptor.conversation_id, message_id=descriptor.current_message_id)
+        give_up_at_ns = self.clock.now_ns() + remaining_ms * 1_000_000 - RESERVE_NS
+        try:
+            answered = answer(self.store, self.clock, self.model, self._asked(descriptor), give_up_at_ns=give_up_at_ns)
+        except NotFoundError as error:
+            self.logger.warning("refused", extra={"code": error.code})
+            return {"outcome": "refused", "code": error.code}
+        self._report(answered)
+        return {"outcome": answered.outcome, "attempt": answered.attempt}
+
+    def give_up(self, records: list[Mapping[str, Any]]) -> dict[str, Any]:
+        """Mark failed the turns of invocations that Lambda has given up (records of the failure queue).
+
+        Returns Lambda's partial batch answer: a turn that an attempt may still hold stays in the queue.
+        """
+        left = [record["messageId"] for record in records if not self._given_up(record)]
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in left]}
+
+    def _given_up(self, record: Mapping[str, Any]) -> bool:
+        try:
+            descriptor = parse_descriptor(json.loads(record["body"]).get("requestPayload"))
+            turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP)
+        except LeasedError:
+            return False
+        except ServiceError as error:
+            self.logger.warning("not given up", extra={"code": error.code, "field": error.field})
+            return error.code != "Busy"
+        self.metrics.add_metric(_METRICS["failed"], MetricUnit.Count, 1)
+        return True
+
+    def _asked(self, descriptor: Descriptor) -> Asked:
+        settings = self.settings
+        prompt = settings.system_prompt if descriptor.system_prompt is None else descriptor.system_prompt
+        most = {"maxTokens": settings.max_output_tokens} if settings.max_output_tokens else {}
+        return Asked(
+            question=_question(descriptor),
+            history=HistoryQuery(
+                current_message_id=descriptor.current_message_id,
+                list_limit=descriptor.list_limit,
+                window=Window(max_tokens=settings.history_tokens),
+                system_prompt=prompt,
+            ),
+            model_id=descriptor.model_id or settings.model_id,
+            region=descriptor.region,
+            inference_configuration={**most, **descriptor.inference_configuration},
+            client_tools=descriptor.client_tools,
+            keeps_partial_text=descriptor.stream_response,
+        )
+
+    def _report(self, answered: Answered) -> None:
+        self.metrics.add_metric(_METRICS[answered.outcome], MetricUnit.Count, 1)
+        if answered.repairs:
+            self.metrics.add_metric("FallbackReads", MetricUnit.Count, answered.repairs)
+        for name, metric in (("inputTokens", "InputTokens"), ("outputTokens", "OutputTokens")):
+            if name in answered.usage:
+                self.metrics.add_metric(metric, MetricUnit.Count, answered.usage[name])
+        extra = {"outcome": answered.outcome, "attempt": answered.attempt, "code": answered.error_code}
+        self.logger.info("answered", extra=extra)
+
+
+def _question(descriptor: Descriptor) -> turns.Question:
+    return turns.Question(descriptor.conversation_id, descriptor.current_message_id, descriptor.owner)
