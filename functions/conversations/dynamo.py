@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations import codec, ids, schema
+from conversations import dynamo_requests as requests
 from conversations.aws_errors import reading, writing
 from conversations.clock import Clock
 from conversations.codec import Item
@@ -16,9 +17,6 @@ from conversations.store import Listed, Span
 _BATCH_GET_KEYS = 100  # BatchGetItem's limit
 _BATCH_TRIES = 8
 _MESSAGE_ATTRIBUTES = f"{schema.ID}, {schema.CREATED_AT}, {schema.BODY}, {schema.REV}"
-_IS_NEW = f"attribute_not_exists({schema.ID})"
-_RECENT_KEPT_S = 600
-_MINUTE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,9 @@ class DynamoStore:
 
     def message(self, message_id: str) -> Message | None:
         with reading():
-            answer = self._client.get_item(TableName=self._tables.messages, Key=_key(message_id), ConsistentRead=True)
+            answer = self._client.get_item(
+                TableName=self._tables.messages, Key=requests.key(message_id), ConsistentRead=True
+            )
         return codec.message_from_item(answer["Item"]) if "Item" in answer else None
 
     def messages(self, message_ids: Iterable[str]) -> dict[str, Message]:
@@ -65,7 +65,7 @@ class DynamoStore:
         return {message.id: message for message in found if message}
 
     def indexed(self, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
-        condition, values = _span_condition(span)
+        condition, values = requests.span_condition(span)
         query = {
             "TableName": self._tables.messages,
             "IndexName": schema.MESSAGES_INDEX,
@@ -129,24 +129,27 @@ class DynamoStore:
 
     def create(self, conversation: Conversation, *, session_replaces: str | None = None) -> None:
         session_id = conversation.about.session_id if conversation.about else None
-        actions = [self._recent_action(conversation)]
+        actions = [requests.note_recent(self._tables.conversations, conversation, self._clock.now_ns())]
         if about := codec.about_item(conversation):
-            actions.append(self._put(self._tables.conversations, about))
+            actions.append(requests.put(self._tables.conversations, about))
         if session_id is not None:
-            actions.append(self._session_action(conversation, session_id, session_replaces))
-        actions.append(self._put(self._tables.conversations, codec.conversation_to_item(conversation), new=True))
+            actions.append(requests.put_session(self._tables.conversations, conversation, session_id, session_replaces))
+        actions.append(requests.put(self._tables.conversations, codec.conversation_to_item(conversation), new=True))
         self._transact(actions, puts=[conversation.id])
 
     def append(self, head: Conversation, moved: Conversation, messages: Sequence[Message]) -> None:
         items = [codec.message_to_item(message) for message in messages]
         answered = [message.id for message in messages]
         items += [codec.receipt_item(head.chain_id, m.receipt, answered) for m in messages if m.receipt]
-        puts = [self._put(self._tables.messages, item, new=True) for item in items]
-        self._transact([self._move(head, moved), *puts], puts=[item[schema.ID]["S"] for item in items])
+        puts = [requests.put(self._tables.messages, item, new=True) for item in items]
+        self._transact(
+            [requests.move(self._tables.conversations, head, moved), *puts],
+            puts=[item[schema.ID]["S"] for item in items],
+        )
 
     def claim(self, turn: Turn, *, expects: Turn | None) -> None:
         with writing():
-            self._client.put_item(**self._turn_put(turn, expects))
+            self._client.put_item(**requests.put_turn(self._tables.messages, turn, expects))
 
     def progress(self, turn: Turn, *, with_text: bool) -> None:
         item = codec.turn_to_item(turn)
@@ -159,13 +162,18 @@ class DynamoStore:
                 Key={schema.ID: item[schema.ID]},
                 UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in names),
                 ConditionExpression="#status = :status AND #attempt = :attempt",
-                ExpressionAttributeNames=_names([*names, schema.STATUS, schema.ATTEMPT]),
+                ExpressionAttributeNames=requests.names([*names, schema.STATUS, schema.ATTEMPT]),
                 ExpressionAttributeValues={f":{name}": item[name] for name in [*names, schema.STATUS, schema.ATTEMPT]},
             )
 
     def settle(self, head: Conversation, turn: Turn, *, expects: Turn | None) -> None:
         raised = replace(head, version=head.version + 1)
-        self._transact([self._move(head, raised), {"Put": self._turn_put(turn, expects)}])
+        self._transact(
+            [
+                requests.move(self._tables.conversations, head, raised),
+                {"Put": requests.put_turn(self._tables.messages, turn, expects)},
+            ]
+        )
 
     # The parts of calls
 
@@ -176,69 +184,6 @@ class DynamoStore:
     def _transact(self, actions: Sequence[Mapping[str, Any]], *, puts: Sequence[str] = ()) -> None:
         with writing(puts):
             self._client.transact_write_items(TransactItems=actions)
-
-    def _put(self, table: str, item: Item, *, new: bool = False) -> dict[str, Any]:
-        put: dict[str, Any] = {"TableName": table, "Item": item}
-        if new:
-            put["ConditionExpression"] = _IS_NEW
-        return {"Put": put}
-
-    def _move(self, head: Conversation, moved: Conversation) -> dict[str, Any]:
-        """The update from ``head`` to ``moved`` on condition that the item still is as it was read."""
-        before, after = codec.conversation_to_item(head), codec.conversation_to_item(moved)
-        changed = [name for name, value in after.items() if before.get(name) != value]
-        gone = [name for name in before if name not in after]
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in changed)
-        if gone:
-            expression += " REMOVE " + ", ".join(f"#{name}" for name in gone)
-        pins = {":read_owner": before[schema.OWNER], ":read_version": before[schema.VERSION]}
-        return {
-            "Update": {
-                "TableName": self._tables.conversations,
-                "Key": _key(head.id),
-                "UpdateExpression": expression,
-                "ConditionExpression": "#owner = :read_owner AND #version = :read_version",
-                "ExpressionAttributeNames": _names([*changed, *gone, schema.OWNER, schema.VERSION]),
-                "ExpressionAttributeValues": {f":{name}": after[name] for name in changed} | pins,
-            }
-        }
-
-    def _turn_put(self, turn: Turn, expects: Turn | None) -> dict[str, Any]:
-        put: dict[str, Any] = {"TableName": self._tables.messages, "Item": codec.turn_to_item(turn)}
-        if expects is None:
-            return put | {"ConditionExpression": _IS_NEW}
-        pins = (schema.STATUS, schema.ATTEMPT, schema.LEASE_UNTIL)
-        expected = codec.turn_to_item(expects)
-        return put | {
-            "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in pins),
-            "ExpressionAttributeNames": _names(pins),
-            "ExpressionAttributeValues": {f":{name}": expected[name] for name in pins},
-        }
-
-    def _recent_action(self, conversation: Conversation) -> dict[str, Any]:
-        """Note a new conversation on the record of its owner and minute, which listings read until the index has it."""
-        now_s = self._clock.now_ns() // 1_000_000_000
-        return {
-            "Update": {
-                "TableName": self._tables.conversations,
-                "Key": _key(ids.recent_record_id(conversation.owner, now_s // _MINUTE_S)),
-                "UpdateExpression": "ADD #members :members SET #expiresAt = :expiresAt",
-                "ExpressionAttributeNames": _names([schema.MEMBERS, schema.EXPIRES_AT]),
-                "ExpressionAttributeValues": {
-                    ":members": {"SS": [conversation.id]},
-                    ":expiresAt": {"N": str(now_s + _RECENT_KEPT_S)},
-                },
-            }
-        }
-
-    def _session_action(self, conversation: Conversation, session_id: str, replaces: str | None) -> dict[str, Any]:
-        record_id = ids.session_record_id(conversation.owner, session_id)
-        item: Item = {schema.ID: {"S": record_id}, schema.TARGET: {"S": conversation.id}}
-        put: dict[str, Any] = {"TableName": self._tables.conversations, "Item": item, "ConditionExpression": _IS_NEW}
-        if replaces is not None:
-            put["ConditionExpression"] = f"{schema.TARGET} = :replaces"
-            put["ExpressionAttributeValues"] = {":replaces": {"S": replaces}}
-        return {"Put": put}
 
     def _query(self, query: dict[str, Any], limit: int) -> list[Item]:
         items: list[Item] = []
@@ -263,13 +208,13 @@ class DynamoStore:
 
     def _get(self, table: str, key: str) -> dict[str, Item]:
         with reading():
-            answer = self._client.get_item(TableName=table, Key=_key(key), ConsistentRead=True)
+            answer = self._client.get_item(TableName=table, Key=requests.key(key), ConsistentRead=True)
         return {key: answer["Item"]} if "Item" in answer else {}
 
     def _batch_get_once(self, keys: Sequence[tuple[str, str]]) -> dict[str, Item]:
         request: dict[str, Any] = {}
         for table, key in keys:
-            request.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(_key(key))
+            request.setdefault(table, {"Keys": [], "ConsistentRead": True})["Keys"].append(requests.key(key))
         items: dict[str, Item] = {}
         for tries in range(_BATCH_TRIES):
             with reading():
@@ -281,14 +226,6 @@ class DynamoStore:
                 return items
             self._clock.sleep(min(1.0, 0.02 * 2**tries))
         raise BusyError("The store is busy; try again.")
-
-
-def _key(key: str) -> Item:
-    return {schema.ID: {"S": key}}
-
-
-def _names(names: Iterable[str]) -> dict[str, str]:
-    return {f"#{name}": name for name in names}
 
 
 def _conversation(items: Mapping[str, Item], conversation_id: str) -> Conversation | None:
@@ -309,15 +246,3 @@ def _loaded(message: Message, bulks: Mapping[str, bytes]) -> Message:
         return message
     bulk = bulks.get(message.large_key)
     return replace(message, readable=False) if bulk is None else codec.with_bulk(message, bulk)
-
-
-def _span_condition(span: Span) -> tuple[str, dict[str, dict[str, str]]]:
-    values = {":chain": span.chain_id, ":earliest": span.earliest, ":latest": span.latest}
-    bounds = {
-        (True, True): f" AND {schema.CREATED_AT} BETWEEN :earliest AND :latest",
-        (True, False): f" AND {schema.CREATED_AT} >= :earliest",
-        (False, True): f" AND {schema.CREATED_AT} <= :latest",
-        (False, False): "",
-    }[span.earliest is not None, span.latest is not None]
-    condition = f"{schema.CONVERSATION_ID} = :chain{bounds}"
-    return condition, {name: {"S": text} for name, text in values.items() if text is not None}

@@ -1,0 +1,51 @@
+"""Items of the tables to values of the domain and back: the only place that knows both.
+
+A message's item has few attributes and one JSON document, since reading costs by the attribute, and JSON keeps numbers,
+nulls and emoji as they were. The document is text while it is small, compressed where that saves a write unit, and
+above 32 KB its bulky part stands in an object of its own (``large``), which costs a hundredth of the write units.
+"""
+
+from conversations.codec.conversations import (
+    SHORT_ABOUT_BYTES,
+    about_from_json,
+    about_item,
+    about_of_item,
+    about_to_json,
+    conversation_from_item,
+    conversation_to_item,
+)
+from conversations.codec.messages import (
+    LARGEST_BODY_BYTES,
+    bulk_of,
+    message_from_item,
+    message_to_item,
+    receipt_from_item,
+    receipt_item,
+    with_bulk,
+)
+from conversations.codec.packing import WRITE_UNIT_BYTES, Item, to_json
+from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
+
+__all__ = [
+    "LARGEST_BODY_BYTES",
+    "LARGEST_PARTIAL_BYTES",
+    "SHORT_ABOUT_BYTES",
+    "TURN_KEPT_S",
+    "WRITE_UNIT_BYTES",
+    "Item",
+    "about_from_json",
+    "about_item",
+    "about_of_item",
+    "about_to_json",
+    "bulk_of",
+    "conversation_from_item",
+    "conversation_to_item",
+    "message_from_item",
+    "message_to_item",
+    "receipt_from_item",
+    "receipt_item",
+    "to_json",
+    "turn_from_item",
+    "turn_to_item",
+    "with_bulk",
+]

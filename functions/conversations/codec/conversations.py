@@ -1,0 +1,105 @@
+"""Items of conversations, and of what is said of them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from conversations import ids, schema
+from conversations.codec.packing import Item, number_in, packed, size_of, text_in, to_json, unpacked
+from conversations.model import About, Conversation
+
+SHORT_ABOUT_BYTES = 256
+_ABOUT_ELSEWHERE = "elsewhere"
+_ABOUT = "about"  # the attribute of the item of its own
+
+
+def conversation_to_item(conversation: Conversation) -> Item:
+    """The conversation's own item, under 1 KB since every append pays for it."""
+    hour = conversation.updated_at[:13]
+    texts = {
+        schema.ID: conversation.id,
+        schema.OWNER: conversation.owner,
+        schema.CREATED_AT: conversation.created_at,
+        schema.UPDATED_AT: conversation.updated_at,
+        schema.ACTIVE_MONTH: hour[:7],
+        schema.ACTIVE_HOUR: hour,
+        schema.LAST_MESSAGE_ID: conversation.last_message_id,
+        schema.LAST_MESSAGE_AT: conversation.last_message_at,
+        schema.LAST_SYSTEM_MESSAGE_ID: conversation.last_system_message_id,
+        schema.ABOUT: _ABOUT_ELSEWHERE if about_item(conversation) else to_json(about_to_json(conversation.about)),
+        schema.DELETED_AT: conversation.deleted_at,
+        schema.REQUEST_HASH: conversation.request_hash,
+    }
+    numbers = {
+        schema.VERSION: conversation.version,
+        schema.CHAIN: conversation.chain,
+        schema.MESSAGE_COUNT: conversation.message_count,
+        schema.TTL_DAYS: conversation.ttl_days,
+        schema.EXPIRES_AT: conversation.expires_at,
+    }
+    item: Item = {name: {"S": text} for name, text in texts.items() if text is not None}
+    return item | {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
+
+
+def conversation_from_item(item: Item) -> Conversation:
+    """The conversation in its own item; ``about`` is ``None`` when it stands elsewhere."""
+    about = item[schema.ABOUT]["S"]
+    return Conversation(
+        id=item[schema.ID]["S"],
+        owner=item[schema.OWNER]["S"],
+        created_at=item[schema.CREATED_AT]["S"],
+        updated_at=item[schema.UPDATED_AT]["S"],
+        version=int(item[schema.VERSION]["N"]),
+        chain=int(item[schema.CHAIN]["N"]),
+        message_count=int(item[schema.MESSAGE_COUNT]["N"]),
+        last_message_id=text_in(item, schema.LAST_MESSAGE_ID),
+        last_message_at=text_in(item, schema.LAST_MESSAGE_AT),
+        last_system_message_id=text_in(item, schema.LAST_SYSTEM_MESSAGE_ID),
+        about=None if about == _ABOUT_ELSEWHERE else about_from_json(json.loads(about)),
+        ttl_days=number_in(item, schema.TTL_DAYS),
+        expires_at=number_in(item, schema.EXPIRES_AT),
+        deleted_at=text_in(item, schema.DELETED_AT),
+        request_hash=text_in(item, schema.REQUEST_HASH),
+    )
+
+
+def about_item(conversation: Conversation) -> Item | None:
+    """The item of its own for what is said of a conversation, when that would make the conversation's item large.
+
+    A conversation whose ``about`` was not read has one already.
+    """
+    if conversation.about is None:
+        return {schema.ID: {"S": ids.about_record_id(conversation.id)}}
+    text = to_json(about_to_json(conversation.about))
+    if len(text.encode()) <= SHORT_ABOUT_BYTES:
+        return None
+    item: Item = {schema.ID: {"S": ids.about_record_id(conversation.id)}}
+    return item | {_ABOUT: packed(text, others=size_of(item))}
+
+
+def about_of_item(item: Item) -> About:
+    """What is said of a conversation, from the item of its own."""
+    return about_from_json(json.loads(unpacked(item[_ABOUT])))
+
+
+def about_to_json(about: About | None) -> dict[str, Any]:
+    """The members that are there."""
+    if about is None:
+        return {}
+    members = {
+        "name": about.name,
+        "sessionId": about.session_id,
+        "metadata": about.metadata or None,
+        "applicationType": about.application_type,
+    }
+    return {member: value for member, value in members.items() if value is not None}
+
+
+def about_from_json(document: Mapping[str, Any]) -> About:
+    """The inverse of ``about_to_json``."""
+    return About(
+        name=document.get("name"),
+        session_id=document.get("sessionId"),
+        metadata=document.get("metadata", {}),
+        application_type=document.get("applicationType"),
+    )

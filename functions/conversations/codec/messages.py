@@ -1,0 +1,123 @@
+"""Items of messages and of receipts."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from conversations import ids, schema
+from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.model import Draft, Message
+
+LARGEST_BODY_BYTES = 32 * 1024
+_ANSWERED = "messages"
+
+# Attribute of Message -> member of the document. What is bulky moves to an object of its own together.
+_BULKY = {
+    "content": "content",
+    "ai_context": "aiContext",
+    "metadata": "metadata",
+    "tool_configuration": "toolConfiguration",
+}
+_SMALL = {
+    "role": "role",
+    "position": "position",
+    "previous_message_id": "previousMessageId",
+    "associated_user_message_id": "associatedUserMessageId",
+    "client_message_id": "clientMessageId",
+    "asks": "asks",
+    "tokens": "tokens",
+    "usage": "usage",
+    "stop_reason": "stopReason",
+    "model_id": "modelId",
+    "system_message_id": "systemMessageId",
+    "request_hash": "requestHash",
+    "large_key": "large",
+    "receipt": "receipt",
+}
+_MEMBERS = {member: attribute for attribute, member in (_SMALL | _BULKY).items()}
+
+
+def bulk_of(draft: Draft) -> bytes | None:
+    """What of a draft must stand in an object of its own, compressed; ``None`` when it fits into an item."""
+    text = to_json(_members(draft, _BULKY))
+    encoded = text.encode()
+    if len(encoded) <= LARGEST_BODY_BYTES:
+        return None
+    compressed = zlib.compress(encoded)
+    return compressed if len(compressed) > LARGEST_BODY_BYTES else None
+
+
+def with_bulk(message: Message, bulk: bytes) -> Message:
+    """The message with what its object holds."""
+    document = json.loads(zlib.decompress(bulk))
+    return replace(message, **{_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS})
+
+
+def message_to_item(message: Message) -> Item:
+    """The item of a message; what is in an object of its own is left out."""
+    document = _members(message, _SMALL)
+    if message.large_key is None:
+        document |= _members(message, _BULKY)
+    item: Item = {
+        schema.ID: {"S": message.id},
+        schema.CONVERSATION_ID: {"S": message.conversation_id},
+        schema.CREATED_AT: {"S": message.created_at},
+        schema.REV: {"N": str(message.rev)},
+    }
+    item[schema.BODY] = packed(to_json(document), others=size_of(item))
+    return item
+
+
+def message_from_item(item: Item) -> Message | None:
+    """The message in an item, or ``None`` if the item is something else.
+
+    An item that cannot be read gives a message that is not ``readable`` and has no place in the chain (position 0), so
+    that it does not make the others unreadable.
+    """
+    if schema.CREATED_AT not in item or schema.BODY not in item:
+        return None
+    message_id = item[schema.ID]["S"]
+    chain = message_id.partition(".")[0]
+    created_at = item[schema.CREATED_AT]["S"]
+    rev = int(item[schema.REV]["N"]) if schema.REV in item else 1
+    try:
+        document = dict(json.loads(unpacked(item[schema.BODY])))
+        fields = {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
+        fields.setdefault("content", ())
+        return Message(id=message_id, conversation_id=chain, created_at=created_at, rev=rev, **fields)
+    except (ValueError, TypeError, zlib.error):
+        return Message(
+            id=message_id,
+            conversation_id=chain,
+            role="user",
+            content=(),
+            created_at=created_at,
+            position=0,
+            readable=False,
+            rev=rev,
+        )
+
+
+def receipt_item(chain_id: str, receipt: str, message_ids: Sequence[str]) -> Item:
+    """The item by which a retry finds an answer whose id does not derive from the request; it stands in no index."""
+    body = to_json({_ANSWERED: list(message_ids)})
+    return {schema.ID: {"S": ids.message_id(chain_id, receipt)}, schema.BODY: {"S": body}}
+
+
+def receipt_from_item(item: Item) -> list[str] | None:
+    """The ids of the messages that a receipt stands for, or ``None`` if the item is something else."""
+    if schema.CREATED_AT in item or schema.BODY not in item:
+        return None
+    message_ids: list[str] = json.loads(item[schema.BODY]["S"])[_ANSWERED]
+    return message_ids
+
+
+def _members(value: Draft | Message, names: Mapping[str, str]) -> dict[str, Any]:
+    found = ((attribute, member, getattr(value, attribute)) for attribute, member in names.items())
+    return {
+        member: content
+        for attribute, member, content in found
+        if content is not None and (content is not False or attribute != "asks")
+    }

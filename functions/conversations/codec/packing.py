@@ -1,0 +1,50 @@
+"""What all items share: DynamoDB's own JSON, and texts that are compressed where that saves a write unit."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from conversations import schema
+
+WRITE_UNIT_BYTES = 1024
+
+Item = dict[str, dict[str, Any]]
+"""An item in DynamoDB's own JSON: attribute name to ``{type: value}``."""
+
+
+def to_json(value: object) -> str:
+    """Compact JSON that is not ASCII-escaped."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def size_of(item: Item) -> int:
+    return sum(len(name) + len(next(iter(value.values()))) for name, value in item.items())
+
+
+def packed(text: str, *, others: int) -> dict[str, str | bytes]:
+    """The text as an attribute: compressed if that saves a write unit, given the bytes of the other attributes."""
+    size = others + len(schema.BODY) + len(text.encode())
+    if size <= WRITE_UNIT_BYTES:
+        return {"S": text}
+    compressed = zlib.compress(text.encode())
+    saved = write_units(size) - write_units(others + len(schema.BODY) + len(compressed))
+    return {"B": compressed} if saved > 0 else {"S": text}
+
+
+def unpacked(attribute: Mapping[str, Any]) -> str:
+    if "B" in attribute:
+        return zlib.decompress(attribute["B"]).decode()
+    return str(attribute["S"])
+
+
+def write_units(size: int) -> int:
+    return -(-size // WRITE_UNIT_BYTES)
+
+
+def text_in(item: Item, name: str) -> str | None:
+    return item[name]["S"] if name in item else None
+
+
+def number_in(item: Item, name: str) -> int | None:
+    return int(item[name]["N"]) if name in item else None

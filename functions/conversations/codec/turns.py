@@ -1,0 +1,45 @@
+"""Items of turns."""
+
+import json
+
+from conversations import ids, schema
+from conversations.clock import NANOSECONDS, from_timestamp
+from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.model import Turn, TurnStatus
+
+LARGEST_PARTIAL_BYTES = 100 * 1024
+TURN_KEPT_S = 30 * 24 * 3600
+
+
+def turn_to_item(turn: Turn) -> Item:
+    """The item of a turn. It is kept for 30 days after its last change."""
+    changed_s = from_timestamp(turn.updated_at) // NANOSECONDS
+    item: Item = {
+        schema.ID: {"S": ids.turn_id(turn.user_message_id)},
+        schema.STATUS: {"S": turn.status},
+        schema.ATTEMPT: {"N": str(turn.attempt)},
+        schema.LEASE_UNTIL: {"N": str(turn.lease_until_ms)},
+        schema.UPDATED_AT: {"S": turn.updated_at},
+        schema.EXPIRES_AT: {"N": str(changed_s + TURN_KEPT_S)},
+    }
+    if turn.error is not None:
+        item[schema.ERROR] = {"S": to_json(dict(turn.error))}
+    if turn.partial_text:
+        item[schema.PARTIAL] = packed(turn.partial_text, others=size_of(item))
+    return item
+
+
+def turn_from_item(item: Item) -> Turn | None:
+    """The turn in an item, or ``None`` if the item is something else."""
+    if schema.STATUS not in item:
+        return None
+    status: TurnStatus = item[schema.STATUS]["S"]
+    return Turn(
+        user_message_id=item[schema.ID]["S"].removesuffix(ids.TURN_SUFFIX),
+        status=status,
+        updated_at=item[schema.UPDATED_AT]["S"],
+        attempt=int(item[schema.ATTEMPT]["N"]),
+        lease_until_ms=int(item[schema.LEASE_UNTIL]["N"]),
+        partial_text=unpacked(item[schema.PARTIAL]) if schema.PARTIAL in item else "",
+        error=json.loads(item[schema.ERROR]["S"]) if schema.ERROR in item else None,
+    )

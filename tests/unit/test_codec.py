@@ -1,0 +1,135 @@
+"""Items of the tables and values of the domain."""
+
+import json
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conversations import codec, schema
+from conversations.model import About, Conversation, Draft, Message, Turn
+from tests.bed.messages import said
+
+NOW = "2026-11-30T12:00:00.000000001Z"
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _message(text: str, **fields: Any) -> Message:
+    return Message("c" * 20 + ".local", "c" * 20, "user", said(text), NOW, 7, tokens=3, **fields)
+
+
+def _prose(size: int) -> str:
+    return ("The quick brown fox jumps over the lazy dog, and nobody knows why. " * 40)[:size]
+
+
+def _size(item: codec.Item) -> int:
+    return sum(len(name) + len(next(iter(value.values()))) for name, value in item.items())
+
+
+@given(st.text(min_size=1), JSON, st.dictionaries(st.text(max_size=5), JSON, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_a_message_comes_back_equal_by_type(text: str, context: Any, metadata: dict[str, Any]) -> None:
+    message = _message(text, ai_context=context, metadata=metadata, previous_message_id="c.before", asks=True)
+
+    back = codec.message_from_item(codec.message_to_item(message))
+
+    assert back == message
+    assert json.dumps([back.ai_context, back.metadata]) == json.dumps([context, metadata])  # 1 is not 1.0 nor true
+
+
+def test_english_of_a_kilobyte_takes_one_write_unit() -> None:
+    item = codec.message_to_item(_message(_prose(1024)))
+
+    assert set(item[schema.BODY]) == {"B"}
+    assert _size(item) <= codec.WRITE_UNIT_BYTES
+
+
+def test_text_that_is_small_or_does_not_shrink_stays_text() -> None:
+    assert set(codec.message_to_item(_message("hello"))[schema.BODY]) == {"S"}
+    assert set(codec.message_to_item(_message(os.urandom(700).hex()))[schema.BODY]) in ({"B"}, {"S"})
+    noise = "".join(chr(0x4E00 + byte * 7) for byte in os.urandom(450))
+    assert set(codec.message_to_item(_message(noise))[schema.BODY]) == {"S"}
+
+
+@pytest.mark.parametrize(("size", "is_large"), [(16_000, False), (40_000, True)])
+def test_above_32_kb_the_bulk_is_stored_elsewhere(size: int, is_large: bool) -> None:
+    draft = Draft("local", "user", said(os.urandom(size).hex()), metadata={"a": 1})
+
+    bulk = codec.bulk_of(draft)
+
+    assert (bulk is not None) == is_large
+    if bulk is not None:
+        pointing = replace(_message("x"), content=draft.content, metadata=draft.metadata, large_key="k")
+        item = codec.message_to_item(pointing)
+        assert _size(item) < codec.WRITE_UNIT_BYTES
+        unloaded = codec.message_from_item(item)
+        assert unloaded is not None
+        assert unloaded.content == ()
+        assert codec.with_bulk(unloaded, bulk) == pointing
+
+
+@pytest.mark.parametrize("body", [{"S": "{"}, {"B": b"junk"}, {"S": "[]"}, {"S": '{"content": []}'}])
+def test_an_item_that_cannot_be_read_is_an_unreadable_message(body: dict[str, Any]) -> None:
+    item = codec.message_to_item(_message("x")) | {schema.BODY: body}
+
+    message = codec.message_from_item(item)
+
+    assert message is not None
+    assert (message.readable, message.id, message.created_at) == (False, "c" * 20 + ".local", NOW)
+
+
+def _conversation(**about: Any) -> Conversation:
+    return Conversation(
+        id="c" * 20,
+        owner="o" * 36,
+        created_at=NOW,
+        updated_at=NOW,
+        version=12345,
+        message_count=1234,
+        last_message_id="c" * 20 + "." + "l" * 64 + ".response",
+        last_message_at=NOW,
+        about=About(**about),
+        ttl_days=30,
+        expires_at=1_800_000_000,
+    )
+
+
+def test_a_conversation_comes_back() -> None:
+    conversation = _conversation(name="日本", session_id="s/1", metadata={"a": [None, 1.0]})
+
+    assert codec.conversation_from_item(codec.conversation_to_item(conversation)) == conversation
+
+
+def test_what_would_make_a_conversation_large_stands_elsewhere() -> None:
+    conversation = _conversation(name="n" * 1000, metadata={"a": "b" * 5000})
+
+    item = codec.conversation_to_item(conversation)
+    about = codec.about_item(conversation)
+
+    assert _size(item) < codec.WRITE_UNIT_BYTES
+    assert codec.conversation_from_item(item).about is None
+    assert about is not None
+    assert codec.about_of_item(about) == conversation.about
+
+
+def test_the_largest_conversation_stays_under_a_write_unit() -> None:
+    about = {"name": "n" * 230}
+    assert codec.about_item(_conversation(**about)) is None
+    assert _size(codec.conversation_to_item(_conversation(**about))) < codec.WRITE_UNIT_BYTES
+
+
+def test_a_turn_comes_back_and_expires_after_30_days() -> None:
+    turn = Turn("c.m", "running", "2026-11-30T00:00:00.000000000Z", 2, 5, _prose(2000), {"code": "x", "message": "y"})
+
+    item = codec.turn_to_item(turn)
+
+    assert codec.turn_from_item(item) == turn
+    assert int(item[schema.EXPIRES_AT]["N"]) == 1795996800 + 30 * 24 * 3600
+    assert codec.message_from_item(item) is None
