@@ -11,7 +11,7 @@ from constructs import Construct
 from infra.data_stack import DataStack
 from infra.function import PythonFunction
 from infra.options import Options
-from infra.permissions import api_statements
+from infra.permissions import api_permissions
 
 # The gateway gives up after 30 s (HTTP API quotas). The function ends before it, so that the error is one of ours;
 # its longest work, a long poll or a busy conversation's retries, takes 20 s.
@@ -38,7 +38,7 @@ class ApiFunction(PythonFunction):
             code=code,
             data=data,
             options=options,
-            statements=api_statements(data, turn=turn),
+            permissions=api_permissions(data, turn=turn),
             environment={
                 "AUTH": options.auth,
                 "TURN_FUNCTION": turn.function_name,

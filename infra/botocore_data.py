@@ -38,10 +38,12 @@ def _unpack(file: Path) -> None:
 
 
 def _without_documentation(node: Any) -> Any:
-    """Without texts only: a shape may well have a member that is called ``documentation``."""
+    """Texts become empty, but stay: botocore reads some. (A shape may have a member that is called so, too.)"""
     if isinstance(node, dict):
-        kept = {key: value for key, value in node.items() if not (key == "documentation" and isinstance(value, str))}
-        return {key: _without_documentation(value) for key, value in kept.items()}
+        return {
+            key: "" if key == "documentation" and isinstance(value, str) else _without_documentation(value)
+            for key, value in node.items()
+        }
     return [_without_documentation(item) for item in node] if isinstance(node, list) else node
 
 

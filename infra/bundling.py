@@ -70,7 +70,7 @@ class Bundler:
 
     def bundle(self, output: Path) -> None:
         _install(self.functions / REQUIREMENTS, output)
-        _refuse_native(output)
+        refuse_native(output)
         botocore_data.trim(output / "botocore" / "data")
         shutil.rmtree(output / "bin", ignore_errors=True)  # command lines of the libraries
         for package in PACKAGES:
@@ -82,19 +82,22 @@ class Bundler:
 
     def fingerprint(self) -> str:
         """Changes when anything that the bundle is made from changes, and only then."""
-        digest = hashlib.sha256()
-        for path in self._inputs():
+        digest = hashlib.sha256(b"with bytecode" if self.compiler else b"source only")
+        for name, path in self._inputs():
             content = path.read_bytes()
-            digest.update(f"{path.name}\0{path.parent}\0{len(content)}\0".encode())
+            digest.update(f"\0{name}\0{len(content)}\0".encode())
             digest.update(content)
-        digest.update(b"bytecode" if self.compiler else b"source")
         return digest.hexdigest()
 
-    def _inputs(self) -> Iterator[Path]:
-        yield self.functions / REQUIREMENTS
+    def _inputs(self) -> Iterator[tuple[str, Path]]:
+        """By names that are the same wherever the repository lies."""
+        yield REQUIREMENTS, self.functions / REQUIREMENTS
         for package in PACKAGES:
-            yield from sorted(path for path in (self.functions / package).rglob("*") if _is_source(path))
-        yield from (Path(__file__), Path(botocore_data.__file__))
+            for path in sorted((self.functions / package).rglob("*")):
+                if _is_source(path):
+                    yield path.relative_to(self.functions).as_posix(), path
+        for module in (__file__, botocore_data.__file__):
+            yield f"bundler/{Path(module).name}", Path(module)
 
 
 def find_compiler() -> Path | None:
@@ -117,7 +120,7 @@ def _install(requirements: Path, output: Path) -> None:
     _run(command, doing="installing the runtime requirements")
 
 
-def _refuse_native(output: Path) -> None:
+def refuse_native(output: Path) -> None:
     """The same bundle must run on arm64 in AWS and on whatever machine emulates it locally."""
     native = [path.relative_to(output) for path in output.rglob("*") if path.suffix in NATIVE]
     if native:

@@ -10,9 +10,10 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from infra.data_stack import DataStack
+from infra.findings import acknowledge
 from infra.function import PythonFunction
 from infra.options import Options
-from infra.permissions import cleanup_statements
+from infra.permissions import cleanup_permissions
 from infra.queues import dead_letter_queue, work_queue
 
 TIMEOUT: Final = cdk.Duration.minutes(2)
@@ -32,6 +33,7 @@ class Cleanup(Construct):
         super().__init__(scope, construct_id)
         self.dead_letters: Final = dead_letter_queue(self, "DeadLetters")
         self.lost_records: Final = dead_letter_queue(self, "LostRecords")
+        acknowledge(self.lost_records, "SQS3", because="It is a dead-letter queue: that of the stream's mapping")
         # Six times the function's timeout, as the Lambda developer guide asks for a queue that is an event source.
         self.queue: Final = work_queue(
             self,
@@ -47,7 +49,7 @@ class Cleanup(Construct):
             code=code,
             data=data,
             options=options,
-            statements=cleanup_statements(data, work=self.queue, lost_records=self.lost_records),
+            permissions=cleanup_permissions(data, work=self.queue, lost_records=self.lost_records),
             environment={"CLEANUP_QUEUE_URL": self.queue.queue_url},
             memory_size=512,
             timeout=TIMEOUT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import aws_cdk as cdk
@@ -11,8 +11,10 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.data_stack import DataStack
+from infra.findings import acknowledge
 from infra.logs import log_group
 from infra.options import Options
+from infra.permissions import Permissions, allow
 
 RUNTIME: Final = lambda_.Runtime.PYTHON_3_13
 NAMESPACE: Final = "ConversationMemory"  # of the metrics that the functions emit
@@ -37,7 +39,7 @@ class PythonFunction(Construct):
         code: lambda_.Code,
         data: DataStack,
         options: Options,
-        statements: Sequence[iam.PolicyStatement],
+        permissions: Permissions,
         environment: Mapping[str, str],
         memory_size: int,
         timeout: cdk.Duration,
@@ -45,10 +47,8 @@ class PythonFunction(Construct):
         super().__init__(scope, construct_id)
         self.service: Final = f"conversation-memory-{name}"  # the dimension of its metrics
         logs = log_group(self, "Logs", options=options)
-        write_logs = iam.PolicyStatement(
-            actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[logs.log_group_arn]
-        )
-        role = self._role([*statements, write_logs, _traces()])
+        write_logs = allow("logs:CreateLogStream", "logs:PutLogEvents", on=logs.log_group_arn)
+        role = self._role(permissions + write_logs + _traces())
         self.function: Final = lambda_.Function(
             self,
             "Function",
@@ -65,6 +65,7 @@ class PythonFunction(Construct):
             log_group=logs,
             logging_format=lambda_.LoggingFormat.JSON,
         )
+        acknowledge(self.function, "L1", because="3.13 is what the tests and the local emulator run, too")
 
     def _environment(self, data: DataStack, options: Options) -> dict[str, str]:
         return {
@@ -77,15 +78,19 @@ class PythonFunction(Construct):
             "POWERTOOLS_LOG_LEVEL": "INFO",
         }
 
-    def _role(self, statements: Sequence[iam.PolicyStatement]) -> iam.Role:
-        return iam.Role(
+    def _role(self, permissions: Permissions) -> iam.Role:
+        document = iam.PolicyDocument(statements=list(permissions.statements), minimize=True)
+        role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            inline_policies={"Actions": iam.PolicyDocument(statements=list(statements), minimize=True)},
+            inline_policies={"Actions": document},
         )
+        for resource, reason in permissions.wildcards.items():
+            acknowledge(role, f"IAM5[Resource::{resource}]", because=reason)
+        return role
 
 
-def _traces() -> iam.PolicyStatement:
-    """X-Ray takes no resource (service authorization reference: these two actions have no resource types)."""
-    return iam.PolicyStatement(actions=["xray:PutTraceSegments", "xray:PutTelemetryRecords"], resources=["*"])
+def _traces() -> Permissions:
+    tracing = allow("xray:PutTraceSegments", "xray:PutTelemetryRecords", on="*")
+    return tracing + Permissions((), {"*": "X-Ray has no resources to name (service authorization reference)"})

@@ -15,6 +15,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.aws_apigateway import AccessLogFormat
 from constructs import Construct
 
+from infra.findings import acknowledge
 from infra.logs import log_group
 from infra.options import Options
 from infra.users import Users
@@ -71,6 +72,10 @@ class ConversationsApi(Construct):
             "Function", function, scope_permission_to_route=False
         )
         signed_in = _authorizer(users, options)
+        if signed_in is None:
+            cdk.Annotations.of(self).add_warning_v2(
+                "conversation-memory:open", "auth=none: whoever knows the URL reads and changes every conversation."
+            )
         for path in ("/", "/{proxy+}"):
             self._route(path, METHODS, signed_in)
         self._route("/service/{proxy+}", METHODS, authorizers.HttpIamAuthorizer())
@@ -80,7 +85,10 @@ class ConversationsApi(Construct):
     def _route(
         self, path: str, methods: list[apigateway.HttpMethod], authorizer: apigateway.IHttpRouteAuthorizer | None
     ) -> None:
-        self.api.add_routes(path=path, methods=methods, integration=self._integration, authorizer=authorizer)
+        routes = self.api.add_routes(path=path, methods=methods, integration=self._integration, authorizer=authorizer)
+        if authorizer is None:
+            for route in routes:
+                acknowledge(route, "APIG4", because="Public on purpose: see PUBLIC, and the option auth=none")
 
     def _stage(self, options: Options) -> None:
         apigateway.HttpStage(

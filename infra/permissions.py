@@ -1,13 +1,14 @@
 """What each function may do: every action that its code calls, on the resource it calls it on, and nothing else.
 
 The lists are written by hand because CDK's ``grant_*`` methods give more than is used (``grant_read_write_data`` alone
-allows ``Scan`` and ``DeleteItem``). A transaction needs the permissions of its parts; the log group is added in
-``function.py``, for each function its own.
+allows ``Scan`` and ``DeleteItem``). A transaction needs the permissions of its parts. What every function needs, its
+log and its traces, is added in ``function.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -19,75 +20,102 @@ from infra.models import model_access
 from infra.tables import ACTIVITY_INDEX, MESSAGES_INDEX, OWNER_INDEX, TRACES_INDEX, Table
 
 
-def api_statements(data: DataStack, *, turn: lambda_.IFunction) -> list[iam.PolicyStatement]:
-    return [
-        *_read_and_write(data),
-        _query(data.messages, MESSAGES_INDEX),
-        _query(data.conversations, OWNER_INDEX, ACTIVITY_INDEX),
-        _allow(["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], data.bodies.arn_for_objects("*")),
-        _allow(["lambda:InvokeFunction"], turn.function_arn),
-    ]
+@dataclass(frozen=True)
+class Permissions:
+    """Statements, and for each wildcard among their resources the reason why it is one."""
+
+    statements: tuple[iam.PolicyStatement, ...]
+    wildcards: Mapping[str, str] = field(default_factory=dict)  # keys as cdk-nag writes the resource
+
+    def __add__(self, other: Permissions) -> Permissions:
+        return Permissions(self.statements + other.statements, {**self.wildcards, **other.wildcards})
 
 
-def turn_statements(data: DataStack, *, failures: sqs.IQueue, model_id: str) -> list[iam.PolicyStatement]:
-    return [
-        *_read_and_write(data),
-        _query(data.messages, MESSAGES_INDEX),
-        _allow(["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], data.bodies.arn_for_objects("*")),
-        *_answer(model_id),
-        _consume(failures, "sqs:SendMessage"),
-    ]
+def api_permissions(data: DataStack, *, turn: lambda_.IFunction) -> Permissions:
+    return (
+        _read_and_write(data)
+        + _query(data.messages, MESSAGES_INDEX)
+        + _query(data.conversations, OWNER_INDEX, ACTIVITY_INDEX)
+        + _objects(data, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
+        + allow("lambda:InvokeFunction", on=turn.function_arn)
+    )
 
 
-def cleanup_statements(data: DataStack, *, work: sqs.IQueue, lost_records: sqs.IQueue) -> list[iam.PolicyStatement]:
-    return [
-        _allow(
-            ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:UpdateItem"],
-            data.messages.table_arn,
-            data.conversations.table_arn,
-        ),
-        _allow(["dynamodb:BatchWriteItem"], data.messages.table_arn),
-        _query(data.messages, MESSAGES_INDEX, TRACES_INDEX),
-        _allow(["s3:DeleteObject"], data.bodies.arn_for_objects("*")),
-        _consume(work, "sqs:SendMessage"),
-        _allow(["sqs:SendMessage"], lost_records.queue_arn),
-        *_read_stream(data.conversations),
-    ]
+def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str) -> Permissions:
+    return (
+        _read_and_write(data)
+        + _query(data.messages, MESSAGES_INDEX)
+        + _objects(data, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
+        + _answer(model_id)
+        + _consume(failures)
+        + allow("sqs:SendMessage", on=failures.queue_arn)
+    )
 
 
-def _allow(actions: Sequence[str], *resources: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
+def cleanup_permissions(data: DataStack, *, work: sqs.IQueue, lost_records: sqs.IQueue) -> Permissions:
+    change = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
+    return (
+        allow(*change, on=[data.messages.table_arn, data.conversations.table_arn])
+        + allow("dynamodb:BatchWriteItem", on=data.messages.table_arn)
+        + _query(data.messages, MESSAGES_INDEX, TRACES_INDEX)
+        + _objects(data, "s3:DeleteObject")
+        + _consume(work)
+        + allow("sqs:SendMessage", on=[work.queue_arn, lost_records.queue_arn])
+        + _read_stream(data, data.conversations)
+    )
 
 
-def _read_and_write(data: DataStack) -> list[iam.PolicyStatement]:
-    actions = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
-    return [_allow(actions, data.messages.table_arn, data.conversations.table_arn)]
+def allow(*actions: str, on: str | list[str]) -> Permissions:
+    resources = [on] if isinstance(on, str) else on
+    return Permissions((iam.PolicyStatement(actions=list(actions), resources=resources),))
 
 
-def _query(table: Table, *indexes: str) -> iam.PolicyStatement:
-    return _allow(["dynamodb:Query"], *(table.index_arn(index) for index in indexes))
+def _read_and_write(data: DataStack) -> Permissions:
+    actions = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+    return allow(*actions, on=[data.messages.table_arn, data.conversations.table_arn])
 
 
-def _consume(queue: sqs.IQueue, *more: str) -> iam.PolicyStatement:
-    """The three that an event source mapping of a queue needs (Lambda developer guide, SQS execution role)."""
-    return _allow(["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", *more], queue.queue_arn)
+def _query(table: Table, *indexes: str) -> Permissions:
+    return allow("dynamodb:Query", on=[table.index_arn(index) for index in indexes])
 
 
-def _read_stream(table: Table) -> list[iam.PolicyStatement]:
-    """The four that an event source mapping of a stream needs. Streams are listed by table, not by stream."""
-    stream = table.table_stream_arn
-    if stream is None:
+def _objects(data: DataStack, *actions: str) -> Permissions:
+    reason = {f"{_imported(data, data.bodies.bucket_arn)}/*": "The bucket's own objects: their keys are random"}
+    return allow(*actions, on=data.bodies.arn_for_objects("*")) + Permissions((), reason)
+
+
+def _consume(queue: sqs.IQueue) -> Permissions:
+    """What an event source mapping of a queue needs (Lambda developer guide, "Using Lambda with Amazon SQS")."""
+    return allow("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", on=queue.queue_arn)
+
+
+def _read_stream(data: DataStack, table: Table) -> Permissions:
+    """What an event source mapping of a stream needs. Streams are listed by table, not by stream."""
+    if table.table_stream_arn is None:
         raise ValueError(f"{table.node.path} has no stream")
-    read = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"]
-    return [_allow(read, stream), _allow(["dynamodb:ListStreams"], f"{table.table_arn}/stream/*")]
+    reading = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
+    reason = {f"{_imported(data, table.table_arn)}/stream/*": "The streams of this one table"}
+    return (
+        allow(*reading, on=table.table_stream_arn)
+        + allow("dynamodb:ListStreams", on=f"{table.table_arn}/stream/*")
+        + Permissions((), reason)
+    )
 
 
-def _answer(model_id: str) -> list[iam.PolicyStatement]:
+def _answer(model_id: str) -> Permissions:
     """ConverseStream is authorised as InvokeModelWithResponseStream (Bedrock API reference)."""
-    action = ["bedrock:InvokeModelWithResponseStream"]
+    action = "bedrock:InvokeModelWithResponseStream"
     access = model_access(model_id, partition=cdk.Aws.PARTITION, region=cdk.Aws.REGION, account=cdk.Aws.ACCOUNT_ID)
     if access.profile is None:
-        return [_allow(action, *access.models)]
+        return allow(action, on=list(access.models))
     only_through_it = {"ArnEquals": {"bedrock:InferenceProfileArn": access.profile}}
-    models = iam.PolicyStatement(actions=action, resources=list(access.models), conditions=only_through_it)
-    return [_allow(action, access.profile), models]
+    models = iam.PolicyStatement(actions=[action], resources=list(access.models), conditions=only_through_it)
+    written = [model.replace(cdk.Aws.PARTITION, "<AWS::Partition>") for model in access.models if "*" in model]
+    reasons = dict.fromkeys(written, "The regions that the inference profile may route to, and only through it")
+    return allow(action, on=access.profile) + Permissions((models,), reasons)
+
+
+def _imported(stack: cdk.Stack, value: str) -> str:
+    """The name under which other stacks import a value of this one."""
+    name: str = stack.resolve(stack.export_value(value))["Fn::ImportValue"]
+    return name

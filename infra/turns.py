@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.data_stack import DataStack
 from infra.function import PythonFunction
 from infra.options import Options
-from infra.permissions import turn_statements
+from infra.permissions import turn_permissions
 from infra.queues import dead_letter_queue, work_queue
 
 TIMEOUT: Final = cdk.Duration.minutes(10)
@@ -45,7 +45,7 @@ class Turns(Construct):
             code=code,
             data=data,
             options=options,
-            statements=turn_statements(data, failures=self.failures, model_id=options.model_id),
+            permissions=turn_permissions(data, failures=self.failures, model_id=options.model_id),
             environment={
                 "MODEL_ID": options.model_id,
                 "MAX_OUTPUT_TOKENS": str(options.max_output_tokens or ""),

@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cognito as cognito
 from constructs import Construct
 
+from infra.findings import acknowledge
 from infra.options import Options
 
 ADMINISTRATORS: Final = "admin"
@@ -38,6 +39,8 @@ class Users(Construct):
             deletion_protection=options.production,
             removal_policy=cdk.RemovalPolicy.RETAIN if options.production else cdk.RemovalPolicy.DESTROY,
         )
+        acknowledge(self.pool, "COG2", because="A second factor is offered; scripts sign in with a password alone")
+        acknowledge(self.pool, "COG8", because="The plus plan is paid by the user; there is no self sign-up to guard")
         self.client = self._client()
         cognito.CfnUserPoolGroup(
             self,

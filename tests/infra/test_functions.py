@@ -1,0 +1,163 @@
+"""How the functions are set up, invoked and retried."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Synthesise
+from tests.infra.template import Deployment
+
+FUNCTIONS = {"ApiFunction": "api", "TurnsTurnFunction": "turn", "CleanupFunction": "cleanup"}
+
+
+@pytest.fixture(scope="module")
+def functions(default: Deployment) -> dict[str, Any]:
+    return default.app.properties("AWS::Lambda::Function")
+
+
+@pytest.fixture(scope="module")
+def queues(default: Deployment) -> dict[str, Any]:
+    return default.app.properties("AWS::SQS::Queue")
+
+
+def test_all_functions_run_one_bundle_the_same_way(functions: dict[str, Any]) -> None:
+    assert set(functions) == set(FUNCTIONS)
+    for name, function in functions.items():
+        assert function["Handler"] == f"{FUNCTIONS[name]}.handler.lambda_handler"
+        assert function["Runtime"] == "python3.13"
+        assert function["Architectures"] == ["arm64"]
+        assert function["TracingConfig"] == {"Mode": "Active"}
+        assert function["LoggingConfig"]["LogFormat"] == "JSON"
+    assert len({json.dumps(function["Code"]) for function in functions.values()}) == 1
+
+
+def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
+    deployment = synthesise(stage="dev2", systemPrompt="Be brief.", historyTokens="9000", maxOutputTokens="700")
+    everyone = {
+        "MESSAGES_TABLE": "Messages",
+        "CONVERSATIONS_TABLE": "Conversations",
+        "BODIES_BUCKET": "Bodies",
+        "STAGE": "dev2",
+        "POWERTOOLS_METRICS_NAMESPACE": "ConversationMemory",
+        "POWERTOOLS_LOG_LEVEL": "INFO",
+    }
+    history = {"SYSTEM_PROMPT": "Be brief.", "HISTORY_TOKENS": "9000"}
+    assert deployment.environment("ApiFunction") == {
+        **everyone,
+        **history,
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-api",
+        "AUTH": "jwt",
+        "TURN_FUNCTION": "TurnsTurnFunction",
+    }
+    assert deployment.environment("TurnsTurnFunction") == {
+        **everyone,
+        **history,
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-turn",
+        "MODEL_ID": "amazon.nova-lite-v1:0",
+        "MAX_OUTPUT_TOKENS": "700",
+    }
+    assert deployment.environment("CleanupFunction") == {
+        **everyone,
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-cleanup",
+        "CLEANUP_QUEUE_URL": "CleanupQueue",
+    }
+
+
+def test_options_that_are_not_given_are_empty(default: Deployment) -> None:
+    turn = default.environment("TurnsTurnFunction")
+    assert (turn["SYSTEM_PROMPT"], turn["MAX_OUTPUT_TOKENS"], turn["HISTORY_TOKENS"]) == ("", "", "100000")
+
+
+def test_the_api_ends_before_the_gateway_gives_up(functions: dict[str, Any]) -> None:
+    assert functions["ApiFunction"]["Timeout"] == 29
+
+
+def test_a_failed_turn_is_asked_again_twice_and_then_queued(default: Deployment) -> None:
+    assert default.app.the_only("AWS::Lambda::EventInvokeConfig") == {
+        "FunctionName": "TurnsTurnFunction",
+        "Qualifier": "$LATEST",
+        "MaximumEventAgeInSeconds": 15 * 60,
+        "MaximumRetryAttempts": 2,
+        "DestinationConfig": {"OnFailure": {"Destination": "TurnsFailures.Arn"}},
+    }
+
+
+def test_the_turn_function_reads_its_own_failures(default: Deployment) -> None:
+    mapping = _mapping(default, "TurnsFailures.Arn")
+    assert mapping["FunctionName"] == "TurnsTurnFunction"
+    assert mapping["BatchSize"] == 1
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_cleanup_follows_deletions_and_expiries_only(default: Deployment) -> None:
+    mapping = _mapping(default, "Conversations.StreamArn")
+    assert mapping["FunctionName"] == "CleanupFunction"
+    patterns = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
+    assert patterns == [
+        {"dynamodb": {"NewImage": {"deletedAt": {"S": [{"exists": True}]}}}},
+        {"eventName": ["REMOVE"]},
+    ]
+
+
+def test_a_bad_stream_record_does_not_block_its_shard(default: Deployment) -> None:
+    mapping = _mapping(default, "Conversations.StreamArn")
+    assert mapping["StartingPosition"] == "TRIM_HORIZON"
+    assert mapping["BisectBatchOnFunctionError"] is True
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["MaximumRetryAttempts"] == 10
+    assert mapping["MaximumRecordAgeInSeconds"] == 6 * 60 * 60
+    assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": "CleanupLostRecords.Arn"}}
+
+
+def test_cleanup_works_on_its_queue(default: Deployment) -> None:
+    mapping = _mapping(default, "CleanupQueue.Arn")
+    assert mapping["FunctionName"] == "CleanupFunction"
+    assert mapping["BatchSize"] == 1
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_a_message_is_hidden_for_longer_than_its_function_runs(
+    functions: dict[str, Any], queues: dict[str, Any]
+) -> None:
+    lease = 60
+    assert queues["TurnsFailures"]["VisibilityTimeout"] == functions["TurnsTurnFunction"]["Timeout"] + lease
+    assert queues["CleanupQueue"]["VisibilityTimeout"] == 6 * functions["CleanupFunction"]["Timeout"]
+
+
+def test_work_that_fails_for_good_is_kept_for_two_weeks(queues: dict[str, Any]) -> None:
+    behind = {
+        name: (queue["RedrivePolicy"]["deadLetterTargetArn"], queue["RedrivePolicy"]["maxReceiveCount"])
+        for name, queue in queues.items()
+        if "RedrivePolicy" in queue
+    }
+    assert behind == {
+        "TurnsFailures": ("TurnsDeadLetters.Arn", 5),
+        "CleanupQueue": ("CleanupDeadLetters.Arn", 10),
+    }
+    assert {queue["MessageRetentionPeriod"] for queue in queues.values()} == {14 * 24 * 60 * 60}
+
+
+def test_queues_are_encrypted_and_refuse_plain_http(default: Deployment, queues: dict[str, Any]) -> None:
+    assert {queue["SqsManagedSseEnabled"] for queue in queues.values()} == {True}
+    policies = default.app.properties("AWS::SQS::QueuePolicy").values()
+    assert sorted(policy["Queues"][0] for policy in policies) == sorted(queues)
+    for policy in policies:
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert statement["Effect"] == "Deny"
+        assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+@pytest.mark.parametrize(("options", "days"), [({}, 30), ({"stage": "prod"}, 365), ({"logRetentionDays": "3"}, 3)])
+def test_logs_end(synthesise: Synthesise, options: dict[str, str], days: int) -> None:
+    groups = synthesise(**options).app.resources("AWS::Logs::LogGroup")
+    assert set(groups) == {"ApiLogs", "TurnsTurnLogs", "CleanupLogs", "HttpAccessLog"}
+    for group in groups.values():
+        assert group["Properties"] == {"RetentionInDays": days}
+        assert group["DeletionPolicy"] == ("Retain" if options.get("stage") == "prod" else "Delete")
+
+
+def _mapping(deployment: Deployment, source: str) -> Any:
+    mappings = deployment.app.properties("AWS::Lambda::EventSourceMapping").values()
+    (mapping,) = (each for each in mappings if each["EventSourceArn"] == source)
+    return mapping
