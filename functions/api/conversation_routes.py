@@ -8,18 +8,20 @@ from api.routes import Request, Routes, answer
 from api.wire import conversation_json
 from conversations.access import read_head
 from conversations.creating import create
+from conversations.deleting import delete
 from conversations.model import Conversation
 from conversations.reading import list_conversations
 
 
 class ConversationRoutes(Routes):
-    """Create, list and read conversations."""
+    """Create, list, read and delete conversations."""
 
     def __init__(self, app: APIGatewayHttpResolver, memory: Memory) -> None:
         super().__init__(app, memory)
         app.post("/conversations")(self.create)
         app.get("/conversations")(self.page)
         app.get("/conversations/<conversation_id>")(self.get)
+        app.delete("/conversations/<conversation_id>")(self.delete)
 
     def create(self) -> Response[str]:
         request = self.request()
@@ -51,6 +53,11 @@ class ConversationRoutes(Routes):
             about=True,
         )
         return answer(200, conversation_json(conversation))
+
+    def delete(self, conversation_id: str) -> Response[str]:
+        request = self.request()
+        delete(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
+        return Response(status_code=204)
 
     def _of_session(self, request: Request) -> list[Conversation]:
         """The one live conversation of the caller's own name for it, if there is one."""

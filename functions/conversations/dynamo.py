@@ -109,7 +109,8 @@ class DynamoStore:
 
     def recent(self, owner: str, minutes: Iterable[int]) -> set[str]:
         records = self._batch_get([ids.recent_record_id(owner, minute) for minute in minutes], ())
-        return {member for record in records.values() for member in record[schema.MEMBERS]["SS"]}
+        noted = (record[schema.MEMBERS]["SS"] for record in records.values() if schema.MEMBERS in record)
+        return {member for members in noted for member in members}
 
     def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
         wanted = list(dict.fromkeys(conversation_ids))
@@ -146,6 +147,10 @@ class DynamoStore:
             [requests.move(self._tables.conversations, head, moved), *puts],
             puts=[item[schema.ID]["S"] for item in items],
         )
+
+    def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
+        with writing():
+            self._client.put_item(**requests.bury(self._tables.conversations, tombstone, expects))
 
     def claim(self, turn: Turn, *, expects: Turn | None) -> None:
         with writing():

@@ -51,6 +51,19 @@ def move(table: str, head: Conversation, moved: Conversation) -> dict[str, Any]:
     }
 
 
+def bury(table: str, tombstone: Conversation, expects: Conversation | None) -> dict[str, Any]:
+    """Put a tombstone in the place of what was read: an item that is written anew keeps nothing of the one before."""
+    request: dict[str, Any] = {"TableName": table, "Item": codec.conversation_to_item(tombstone)}
+    if expects is None:
+        return request | {"ConditionExpression": IS_NEW}
+    read = codec.conversation_to_item(expects)
+    return request | {
+        "ConditionExpression": "#owner = :read_owner AND #version = :read_version",
+        "ExpressionAttributeNames": names([schema.OWNER, schema.VERSION]),
+        "ExpressionAttributeValues": {":read_owner": read[schema.OWNER], ":read_version": read[schema.VERSION]},
+    }
+
+
 def put_turn(table: str, turn: Turn, expects: Turn | None) -> dict[str, Any]:
     """Write a turn's state on condition that the stored one is what was read (``None``: that there is none)."""
     request: dict[str, Any] = {"TableName": table, "Item": codec.turn_to_item(turn)}

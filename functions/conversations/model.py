@@ -33,7 +33,8 @@ class Conversation:
     """A conversation's head: who owns it, and the end of its chain of messages.
 
     ``version`` is raised by every write. ``about`` is ``None`` while it stands in an item of its own that was not read.
-    Timestamps are RFC 3339 with nine fraction digits; ``expires_at`` is in seconds since the epoch.
+    Timestamps are RFC 3339 with nine fraction digits; ``expires_at`` is in seconds since the epoch. With ``deleted_at``
+    it is a tombstone, which holds no content; only then ``session_record_id`` names the record of its session id.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Conversation:
     ttl_days: int | None = None
     expires_at: int | None = None
     deleted_at: str | None = None
+    session_record_id: str | None = None
     request_hash: str | None = None
 
     @property

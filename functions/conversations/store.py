@@ -79,6 +79,9 @@ class Store(Protocol):
             AlreadyStoredError: one of the messages, or a receipt, exists.
         """
 
+    def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
+        """Write a tombstone in the place of a conversation that is still as it was read (``None``: that is missing)."""
+
     def receipt(self, receipt_id: str) -> list[str] | None:
         """A consistent read of the ids of the messages that a receipt stands for, if there is one of that id."""
 

@@ -24,6 +24,7 @@ from conversations.codec.messages import (
     with_bulk,
 )
 from conversations.codec.packing import WRITE_UNIT_BYTES, Item, to_json
+from conversations.codec.tombstones import is_tombstone
 from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "bulk_of",
     "conversation_from_item",
     "conversation_to_item",
+    "is_tombstone",
     "message_from_item",
     "message_to_item",
     "receipt_from_item",

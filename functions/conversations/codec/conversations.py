@@ -6,6 +6,7 @@ from typing import Any
 
 from conversations import ids, schema
 from conversations.codec.packing import Item, number_in, packed, size_of, text_in, to_json, unpacked
+from conversations.codec.tombstones import is_tombstone, tombstone_from_item, tombstone_to_item
 from conversations.model import About, Conversation
 
 SHORT_ABOUT_BYTES = 256
@@ -14,7 +15,9 @@ _ABOUT = "about"  # the attribute of the item of its own
 
 
 def conversation_to_item(conversation: Conversation) -> Item:
-    """The conversation's own item, under 1 KB since every append pays for it."""
+    """The conversation's own item, under 1 KB since every append pays for it; a tombstone's if it was deleted."""
+    if conversation.deleted_at is not None:
+        return tombstone_to_item(conversation)
     hour = conversation.updated_at[:13]
     texts = {
         schema.ID: conversation.id,
@@ -27,7 +30,6 @@ def conversation_to_item(conversation: Conversation) -> Item:
         schema.LAST_MESSAGE_AT: conversation.last_message_at,
         schema.LAST_SYSTEM_MESSAGE_ID: conversation.last_system_message_id,
         schema.ABOUT: _ABOUT_ELSEWHERE if about_item(conversation) else to_json(about_to_json(conversation.about)),
-        schema.DELETED_AT: conversation.deleted_at,
         schema.REQUEST_HASH: conversation.request_hash,
     }
     numbers = {
@@ -42,7 +44,9 @@ def conversation_to_item(conversation: Conversation) -> Item:
 
 
 def conversation_from_item(item: Item) -> Conversation:
-    """The conversation in its own item; ``about`` is ``None`` when it stands elsewhere."""
+    """The conversation in its own item, or its tombstone; ``about`` is ``None`` when it stands elsewhere."""
+    if is_tombstone(item):
+        return tombstone_from_item(item)
     about = item[schema.ABOUT]["S"]
     return Conversation(
         id=item[schema.ID]["S"],
@@ -58,7 +62,6 @@ def conversation_from_item(item: Item) -> Conversation:
         about=None if about == _ABOUT_ELSEWHERE else about_from_json(json.loads(about)),
         ttl_days=number_in(item, schema.TTL_DAYS),
         expires_at=number_in(item, schema.EXPIRES_AT),
-        deleted_at=text_in(item, schema.DELETED_AT),
         request_hash=text_in(item, schema.REQUEST_HASH),
     )
 

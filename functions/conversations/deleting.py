@@ -1,0 +1,55 @@
+"""Deleting a conversation: one conditional write hides all of it at once, and ``cleaning`` removes what is left."""
+
+from conversations import ids
+from conversations.access import standing
+from conversations.clock import NANOSECONDS, Clock, from_timestamp, to_timestamp
+from conversations.creating import DAY_S
+from conversations.errors import NotFoundError
+from conversations.model import About, Conversation
+from conversations.retrying import until_written
+from conversations.store import Store
+
+TOMBSTONE_KEPT_S = 35 * DAY_S
+
+
+def delete(store: Store, clock: Clock, *, owner: str | None, conversation_id: str) -> None:
+    """Leave a tombstone in the place of a conversation.
+
+    Raises:
+        NotFoundError: it is missing, deleted, expired or somebody else's.
+        BusyError: too many write the same conversation.
+    """
+    if not ids.is_conversation_id(conversation_id):
+        raise NotFoundError("There is no such conversation.")
+    deleted_at = to_timestamp(clock.now_ns())
+    until_written(lambda: _delete_once(store, clock, owner, conversation_id, deleted_at), clock)
+
+
+def _delete_once(store: Store, clock: Clock, owner: str | None, conversation_id: str, deleted_at: str) -> None:
+    snapshot = store.snapshot(conversation_id, about=True)
+    if snapshot.conversation and snapshot.conversation.deleted_at == deleted_at:
+        return  # by an earlier try of this very call, whose answer was lost
+    head = standing(snapshot, owner, clock.now_ns())
+    store.bury(tombstone_of(head, deleted_at), expects=head)
+
+
+def tombstone_of(conversation: Conversation, deleted_at: str) -> Conversation:
+    """What stands in the place of a conversation from then on. It is made from nothing, so that no content stays.
+
+    It raises the version, so that every write that is conditional on the conversation as it was read is refused.
+    """
+    session_id = conversation.about.session_id if conversation.about else None
+    return Conversation(
+        id=conversation.id,
+        owner=conversation.owner,
+        created_at=conversation.created_at,
+        updated_at=deleted_at,
+        version=conversation.version + 1,
+        chain=conversation.chain,
+        last_message_id=conversation.last_message_id,
+        about=About(),
+        expires_at=from_timestamp(deleted_at) // NANOSECONDS + TOMBSTONE_KEPT_S,
+        deleted_at=deleted_at,
+        session_record_id=ids.session_record_id(conversation.owner, session_id) if session_id is not None else None,
+        request_hash=conversation.request_hash,
+    )
