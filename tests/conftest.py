@@ -1,19 +1,22 @@
 """What every suite shares: an environment without the developer's AWS settings, and two engines.
 
-`dynamodb_endpoint` is one MiniStack process for the session (0.4 s), with fresh tables for each test that asks for
-`tables`.
+`dynamodb_endpoint` is one bare MiniStack process for the session (0.4 s), with fresh tables for each test that asks
+for `tables`. `stack` is the whole service, deployed once by the CDK command line (tests that use it carry the marker
+`stack`).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import boto3
+import httpx
 import pytest
 from botocore.config import Config
 
 from infra.local import environment
 from infra.local.emulator import Emulator, EmulatorSettings
+from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
 
 
@@ -38,13 +41,14 @@ def dynamodb_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 @pytest.fixture(scope="session")
 def dynamodb(dynamodb_endpoint: str) -> Any:
     """A client of the engine: real retries, enough connections for concurrent writers."""
-    config = Config(max_pool_connections=64, retries={"mode": "standard", "total_max_attempts": 3})
+    config = Config(max_pool_connections=64, retries={"mode": "standard", "total_max_attempts": 3}, proxies={})
     return boto3.client("dynamodb", endpoint_url=dynamodb_endpoint, config=config)
 
 
 @pytest.fixture(scope="session")
 def s3(dynamodb_endpoint: str) -> Any:
-    return boto3.client("s3", endpoint_url=dynamodb_endpoint, config=Config(s3={"addressing_style": "path"}))
+    config = Config(s3={"addressing_style": "path"}, proxies={})
+    return boto3.client("s3", endpoint_url=dynamodb_endpoint, config=config)
 
 
 @pytest.fixture
@@ -52,3 +56,35 @@ def tables(dynamodb: Any, s3: Any) -> Iterator[Tables]:
     """Tables and a bucket of this test's own."""
     with fresh_tables(dynamodb, s3) as created:
         yield created
+
+
+@pytest.fixture(scope="session")
+def _deployed_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with deployed(tmp_path_factory.mktemp("stack")) as stack:
+        yield stack
+
+
+@pytest.fixture
+def stack(_deployed_stack: Stack) -> Stack:
+    """The deployed service, with nothing scripted and nothing recorded yet."""
+    _deployed_stack.reset()
+    return _deployed_stack
+
+
+@pytest.fixture
+def http(stack: Stack) -> Iterator[httpx.Client]:
+    """A client whose root is the service."""
+    with httpx.Client(base_url=stack.api_url, timeout=60, trust_env=False) as client:
+        yield client
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Beside a failure of a test on the stack, show what the functions logged."""
+    report = yield
+    stack = getattr(item, "funcargs", {}).get("stack")
+    if report.failed and isinstance(stack, Stack):
+        report.sections.append(("Log of the emulator and its functions", stack.log_tail()))
+    return report

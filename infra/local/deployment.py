@@ -15,6 +15,7 @@ from infra.local.clients import client
 
 APP_STACK = "ConversationMemory-App"
 _BOOTSTRAP_STACK = "CDKToolkit"
+_TIMEOUT_S = 600.0
 
 
 class DeploymentError(Exception):
@@ -74,7 +75,9 @@ class Deployment:
                 start_new_session=True,  # so that all it starts (Python, Node, pip) can be ended with it
             )
             try:
-                failed = process.wait()
+                failed = process.wait(_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                failed = True
             finally:
                 _end_group(process)
         if failed:

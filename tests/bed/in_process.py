@@ -1,0 +1,101 @@
+"""The real API without a gateway: events of the HTTP API go in, its answers come out, over the store of a test."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
+from api.app import make_app
+from api.identity import Auth
+from api.memory import Memory
+from conversations.clock import Clock
+from conversations.errors import BusyError
+from conversations.store import Store
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of the API."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+class Invocations:
+    """Takes the descriptors that would start turns; can be told to fail."""
+
+    def __init__(self) -> None:
+        self.descriptors: list[Mapping[str, Any]] = []
+        self.is_down = False
+
+    def invoke(self, descriptor: Mapping[str, Any]) -> None:
+        if self.is_down:
+            raise BusyError("down")
+        self.descriptors.append(descriptor)
+
+
+class _Context:
+    aws_request_id = "request"
+
+
+class Api:
+    """Calls the API as one user."""
+
+    def __init__(self, store: Store, clock: Clock, *, auth: Auth = "none", history_tokens: int = 100_000) -> None:
+        self.invocations = Invocations()
+        memory = Memory(store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens)
+        status = {"version": "test", "stage": "test", "region": "test"}
+        self._app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
+        self.authorizer: dict[str, Any] = {}
+
+    def as_user(self, subject: str, groups: str = "[]") -> None:
+        """Call as this user from now on, as API Gateway's JWT authorizer says it."""
+        self.authorizer = {"jwt": {"claims": {"sub": subject, "cognito:groups": groups}, "scopes": None}}
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: str | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        text = raw if raw is not None else None if body is None else json.dumps(body)
+        event = {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": path,
+            "rawQueryString": "",
+            "headers": {name.lower(): value for name, value in (headers or {}).items()},
+            "queryStringParameters": {name: str(value) for name, value in (query or {}).items()} or None,
+            "requestContext": {
+                "http": {"method": method, "path": path},
+                "requestId": "request",
+                "stage": "$default",
+                "authorizer": self.authorizer,
+            },
+            "body": text,
+            "isBase64Encoded": False,
+        }
+        answer = self._app.resolve(json.loads(json.dumps(event)), _Context())  # type: ignore[arg-type]
+        return Answer(answer["statusCode"], answer.get("headers", {}), json.loads(answer["body"] or "null"))
+
+    def create(self, **members: Any) -> str:
+        """A new conversation's id."""
+        created = self.call("POST", "/conversations", members)
+        assert created.status == 201, created
+        return str(created.body["id"])
+
+    def say(self, conversation_id: str, text: str, role: str = "user", **members: Any) -> dict[str, Any]:
+        """Append one message of text."""
+        body = {"role": role, "content": [{"text": text}], **members}
+        appended = self.call("POST", f"/conversations/{conversation_id}/messages", body)
+        assert appended.status == 201, appended
+        message: dict[str, Any] = appended.body
+        return message

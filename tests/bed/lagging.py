@@ -1,0 +1,47 @@
+"""The real store behind an index that lags: what a test withholds is missing from index queries, and only from them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from conversations.dynamo import DynamoStore
+from conversations.model import Message
+from conversations.store import Listed, Span
+
+
+class LaggingStore:
+    """Passes everything on to the real adapter, but for what it withholds; counts index queries and reads by id."""
+
+    def __init__(self, store: DynamoStore) -> None:
+        self._store = store
+        self._withheld: Callable[[Message], bool] = lambda _: False
+        self._withheld_conversations: set[str] = set()
+        self.index_queries = 0
+        self.reads_by_id = 0
+        self.catches_up_after: int | None = None
+
+    def withhold(self, message_ids: Iterable[str]) -> None:
+        """Withhold these messages from now on, and count from zero."""
+        ids = set(message_ids)
+        self._withheld = lambda message: message.id in ids
+        self.index_queries = self.reads_by_id = 0
+
+    def withhold_conversations(self, conversation_ids: Iterable[str]) -> None:
+        self._withheld_conversations = set(conversation_ids)
+
+    def indexed(self, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
+        self.index_queries += 1
+        if self.catches_up_after is not None and self.index_queries > self.catches_up_after:
+            return self._store.indexed(span, newest_first=newest_first, limit=limit)
+        found = self._store.indexed(span, newest_first=newest_first, limit=limit + 200)
+        return [message for message in found if not self._withheld(message)][:limit]
+
+    def owned(self, owner: str, *, after: Listed | None, limit: int) -> list[Listed]:
+        found = self._store.owned(owner, after=after, limit=limit + 50)
+        return [line for line in found if line.conversation_id not in self._withheld_conversations][:limit]
+
+    def message(self, message_id: str) -> Message | None:
+        self.reads_by_id += 1
+        return self._store.message(message_id)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
