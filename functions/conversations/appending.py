@@ -216,13 +216,14 @@ def _written_before(
 ) -> list[Message]:
     """What the same request wrote before. Stored content is never compared, only the hash of the request."""
     answered = store.receipt(signal.item_id)
-    if answered is not None:
-        messages = [replace(message, id=known) for message, known in zip(messages, answered, strict=False)]
-    stored = store.messages(message.id for message in messages)
-    first = stored.get(messages[0].id)
+    wanted = answered or [message.id for message in messages]
+    if answered is None and signal.item_id not in wanted:
+        wanted[0] = signal.item_id  # in the place of a receipt: it answered nothing when it was written
+    stored = store.messages(wanted)
+    first = stored.get(wanted[0])
     if first is not None and first.request_hash == request.request_hash and len(stored) == len(messages):
-        return store.load([stored[message.id] for message in messages])
-    if signal.item_id not in stored:
+        return store.load([stored[message_id] for message_id in wanted])
+    if not stored:
         raise LostPinError from signal
     if signal.item_id.endswith(ids.RESPONSE_SUFFIX):
         raise AlreadyAnsweredError("The message has an answer already.") from signal

@@ -139,9 +139,9 @@ class DynamoStore:
         self._transact(actions, puts=[conversation.id])
 
     def append(self, head: Conversation, moved: Conversation, messages: Sequence[Message]) -> None:
-        items = [codec.message_to_item(message) for message in messages]
         answered = [message.id for message in messages]
-        items += [codec.receipt_item(head.chain_id, m.receipt, answered) for m in messages if m.receipt]
+        items = [codec.receipt_item(head.chain_id, m.receipt, answered) for m in messages if m.receipt]
+        items += [codec.message_to_item(message) for message in messages]
         puts = [requests.put(self._tables.messages, item, new=True) for item in items]
         self._transact(
             [requests.move(self._tables.conversations, head, moved), *puts],

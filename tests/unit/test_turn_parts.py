@@ -85,7 +85,7 @@ def _delta(index: int, delta: dict[str, Any]) -> dict[str, Any]:
 
 def test_blocks_are_put_together() -> None:
     reply = Reply()
-    for event in (
+    events: tuple[dict[str, Any], ...] = (
         {"messageStart": {"role": "assistant"}},
         _delta(0, {"reasoningContent": {"text": "hm"}}),
         _delta(0, {"reasoningContent": {"text": "m"}}),
@@ -100,7 +100,8 @@ def test_blocks_are_put_together() -> None:
         {"somethingNew": {}},
         {"messageStop": {"stopReason": "tool_use"}},
         {"metadata": {"usage": {"inputTokens": 1}}},
-    ):
+    )
+    for event in events:
         reply.feed(event)
 
     assert reply.content == [
