@@ -9,6 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
@@ -53,7 +54,16 @@ class Alarms(Construct):
         self._watch_tables(data)
 
     def _topic(self, options: Options) -> sns.Topic:
+        """A policy of its own, such as TLS only, replaces the one that lets this account's alarms publish."""
         topic = sns.Topic(self, "Topic", display_name="Conversation memory: alarms", enforce_ssl=True)
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
+            )
+        )
         if options.alarm_email:
             topic.add_subscription(subscriptions.EmailSubscription(options.alarm_email))
         return topic

@@ -34,8 +34,13 @@ class Bodies(s3.Bucket):
             minimum_tls_version=1.2,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             versioned=options.production,
-            lifecycle_rules=[s3.LifecycleRule(noncurrent_version_expiration=RECOVERY)] if options.production else [],
+            lifecycle_rules=[_forget_deleted_objects()] if options.production else [],
             removal_policy=cdk.RemovalPolicy.RETAIN if options.production else cdk.RemovalPolicy.DESTROY,
         )
         trail = "Only the functions use it; who needs a trail of that turns on CloudTrail's data events for it"
         acknowledge(self, "S1", because=trail)
+
+
+def _forget_deleted_objects() -> s3.LifecycleRule:
+    """First the versions, then the markers that stand in their place and would stay for ever."""
+    return s3.LifecycleRule(noncurrent_version_expiration=RECOVERY, expired_object_delete_marker=True)

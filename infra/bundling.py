@@ -21,8 +21,10 @@ FUNCTIONS: Final = Path(__file__).parent.parent / "functions"
 PACKAGES: Final = ("api", "turn", "cleanup", "conversations")
 REQUIREMENTS: Final = "requirements.txt"
 
-PYTHON: Final = "3.13"
-PLATFORM: Final = "manylinux2014_aarch64"
+RUNTIME: Final = lambda_.Runtime.PYTHON_3_13
+ARCHITECTURE: Final = lambda_.Architecture.ARM_64
+PYTHON: Final = RUNTIME.name.removeprefix("python")
+PLATFORM: Final = "manylinux2014_aarch64"  # of the architecture above; the runtime's glibc is newer
 NATIVE: Final = (".so", ".pyd", ".dylib")
 
 
@@ -101,15 +103,22 @@ class Bundler:
 
 
 def find_compiler() -> Path | None:
-    """An interpreter of the functions' own version, whose bytecode they can load; shims may be there and refuse."""
-    for candidate in (sys.executable, shutil.which(f"python{PYTHON}")):
-        if candidate is None:
-            continue
-        version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    """An interpreter of the functions' own version: only its bytecode can they load."""
+    version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for candidate in _interpreters():
         run = subprocess.run([candidate, "-c", version], capture_output=True, text=True, check=False)
         if run.stdout.strip() == PYTHON:
             return Path(candidate)
     return None
+
+
+def _interpreters() -> Iterator[str]:
+    """This one, the one on the PATH (which may be a shim that refuses), and those that pyenv and uv keep."""
+    yield sys.executable
+    if found := shutil.which(f"python{PYTHON}"):
+        yield found
+    for kept in (f".pyenv/versions/{PYTHON}.*", f".local/share/uv/python/cpython-{PYTHON}*"):
+        yield from map(str, sorted(Path.home().glob(f"{kept}/bin/python{PYTHON}")))
 
 
 def _install(requirements: Path, output: Path) -> None:

@@ -25,6 +25,10 @@ class Cleanup(Construct):
     A stream record only becomes a message of the queue, so that a conversation of any size never holds up the shard;
     the work itself may crash and be received again, a conversation a message. Two dead-letter queues, since they hold
     different things: one conversations, to be moved back as they are; the other pointers to stream records.
+
+    The function may send a message to its own queue, to go on with a large conversation. Lambda takes that for a
+    runaway loop and stops it after about 16 rounds (developer guide, "Recursive loop detection"), so loops are allowed
+    here; they end because each round removes something.
     """
 
     def __init__(
@@ -42,7 +46,13 @@ class Cleanup(Construct):
             receives=10,
             dead_letters=self.dead_letters,
         )
-        self.handler: Final = PythonFunction(
+        self.handler: Final = self._handler(code, data, options)
+        self.function: Final = self.handler.function
+        self._follow(data)
+        self._work()
+
+    def _handler(self, code: lambda_.Code, data: DataStack, options: Options) -> PythonFunction:
+        return PythonFunction(
             self,
             "Cleanup",
             name="cleanup",
@@ -53,9 +63,11 @@ class Cleanup(Construct):
             environment={"CLEANUP_QUEUE_URL": self.queue.queue_url},
             memory_size=512,
             timeout=TIMEOUT,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW,
         )
-        self.function: Final = self.handler.function
-        self._follow(data)
+
+    def _work(self) -> None:
+        """A few at a time: cleaning up can wait, and must not take the account's concurrency from those who cannot."""
         self.function.add_event_source(
             event_sources.SqsEventSource(self.queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
         )

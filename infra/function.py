@@ -10,13 +10,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.bundling import ARCHITECTURE, RUNTIME
 from infra.data_stack import DataStack
 from infra.findings import acknowledge
 from infra.logs import log_group
 from infra.options import Options
 from infra.permissions import Permissions, allow
 
-RUNTIME: Final = lambda_.Runtime.PYTHON_3_13
 NAMESPACE: Final = "ConversationMemory"  # of the metrics that the functions emit
 
 
@@ -43,6 +43,7 @@ class PythonFunction(Construct):
         environment: Mapping[str, str],
         memory_size: int,
         timeout: cdk.Duration,
+        recursive_loop: lambda_.RecursiveLoop | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.service: Final = f"conversation-memory-{name}"  # the dimension of its metrics
@@ -54,7 +55,7 @@ class PythonFunction(Construct):
             "Function",
             description=f"Conversation memory: {name}",
             runtime=RUNTIME,
-            architecture=lambda_.Architecture.ARM_64,
+            architecture=ARCHITECTURE,
             code=code,
             handler=f"{name}.handler.lambda_handler",
             role=role.without_policy_updates(),
@@ -64,6 +65,7 @@ class PythonFunction(Construct):
             tracing=lambda_.Tracing.ACTIVE,
             log_group=logs,
             logging_format=lambda_.LoggingFormat.JSON,
+            recursive_loop=recursive_loop,
         )
         acknowledge(self.function, "L1", because="3.13 is what the tests and the local emulator run, too")
 

@@ -131,7 +131,7 @@ def _cors(origins: tuple[str, ...]) -> apigateway.CorsPreflightOptions | None:
         return None
     return apigateway.CorsPreflightOptions(
         allow_origins=list(origins),
-        allow_methods=[getattr(apigateway.CorsHttpMethod, method.value) for method in METHODS],
+        allow_methods=[apigateway.CorsHttpMethod[method.name] for method in METHODS],
         allow_headers=["authorization", "content-type", "idempotency-key"],
         expose_headers=["apigw-requestid", "retry-after"],
         max_age=cdk.Duration.hours(1),

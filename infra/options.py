@@ -1,4 +1,20 @@
-"""The options of a deployment: ``-c name=value`` on the command line, or ``context`` in ``cdk.json``."""
+"""The options of a deployment: ``-c name=value`` on the command line, or ``context`` in ``cdk.json``.
+
+====================  =====================  ==========================================================================
+option                default                meaning
+====================  =====================  ==========================================================================
+stage                 dev                    any name; ``prod`` (or ``production``) keeps data and protects it
+auth                  jwt                    who gets in: users with a token, or with ``none`` everybody
+modelId               amazon.nova-lite-v1:0  id or ARN of a Bedrock model or of an inference profile
+systemPrompt          (none)                 what every conversation's model is told first
+historyTokens         100000                 how much of a history the model is sent
+maxOutputTokens       (the model's own)      how long an answer may be
+issuer, audience      (the stack's pool)     another OpenID issuer, and the audiences of its tokens (comma list)
+corsOrigins           (none)                 origins of front ends (comma list), or ``*``
+logRetentionDays      30; production 365     one of the periods that CloudWatch Logs knows
+alarmEmail            (none)                 who is told of alarms, after they confirmed the subscription
+====================  =====================  ==========================================================================
+"""
 
 from __future__ import annotations
 
@@ -81,7 +97,7 @@ class Options:
             audience=_listed(given.get("audience", "")),
             cors_origins=_origins(given.get("corsOrigins", "")),
             log_retention_days=_retention(given.get("logRetentionDays"), production=stage in PRODUCTION_STAGES),
-            alarm_email=given.get("alarmEmail"),
+            alarm_email=_email(given.get("alarmEmail")),
         )
         _check_issuer(options)
         return options
@@ -139,6 +155,10 @@ def _origins(text: str) -> tuple[str, ...]:
         return origins
     allowed = "'*' alone, or origins such as https://example.com (no path, no slash at the end)"
     return tuple(_matching("corsOrigins", origin, r"[a-z][a-z0-9+.-]*://[^/\s*]+", allowed) for origin in origins)
+
+
+def _email(text: str | None) -> str | None:
+    return text and _matching("alarmEmail", text, r"[^@\s,]+@[^@\s,]+", "one address")
 
 
 def _retention(text: str | None, *, production: bool) -> int:

@@ -23,7 +23,18 @@ class Users(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, options: Options) -> None:
         super().__init__(scope, construct_id)
-        self.pool = cognito.UserPool(
+        self.pool: Final = self._pool(options)
+        self.client: Final = self._client()
+        cognito.CfnUserPoolGroup(
+            self,
+            "Administrators",
+            user_pool_id=self.pool.user_pool_id,
+            group_name=ADMINISTRATORS,
+            description="May read and change the conversations of every owner",
+        )
+
+    def _pool(self, options: Options) -> cognito.UserPool:
+        pool = cognito.UserPool(
             self,
             "Pool",
             self_sign_up_enabled=False,
@@ -39,16 +50,9 @@ class Users(Construct):
             deletion_protection=options.production,
             removal_policy=cdk.RemovalPolicy.RETAIN if options.production else cdk.RemovalPolicy.DESTROY,
         )
-        acknowledge(self.pool, "COG2", because="A second factor is offered; scripts sign in with a password alone")
-        acknowledge(self.pool, "COG8", because="The plus plan is paid by the user; there is no self sign-up to guard")
-        self.client = self._client()
-        cognito.CfnUserPoolGroup(
-            self,
-            "Administrators",
-            user_pool_id=self.pool.user_pool_id,
-            group_name=ADMINISTRATORS,
-            description="May read and change the conversations of every owner",
-        )
+        acknowledge(pool, "COG2", because="A second factor is offered; scripts sign in with a password alone")
+        acknowledge(pool, "COG8", because="The plus plan is paid by the user; there is no self sign-up to guard")
+        return pool
 
     def _client(self) -> cognito.UserPoolClient:
         """For command lines (password) and front ends (SRP). It has no secret: a browser could not keep one."""

@@ -62,6 +62,14 @@ def test_every_alarm_reaches_the_topic(default: Deployment) -> None:
         assert alarm["TreatMissingData"] == "notBreaching"
 
 
+def test_alarms_may_publish_and_nobody_else(default: Deployment) -> None:
+    statements = default.app.the_only("AWS::SNS::TopicPolicy")["PolicyDocument"]["Statement"]
+    (allow,) = (statement for statement in statements if statement["Effect"] == "Allow")
+    assert allow["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert allow["Action"] == "sns:Publish"
+    assert allow["Condition"] == {"StringEquals": {"aws:SourceAccount": "<AWS::AccountId>"}}
+
+
 def test_alarms_watch_what_can_go_wrong(default: Deployment) -> None:
     alarms = default.app.properties("AWS::CloudWatch::Alarm").values()
     assert sorted(_watched(alarm) for alarm in alarms) == sorted(

@@ -13,7 +13,7 @@ import pytest
 
 from infra import bundling
 from infra.botocore_data import SERVICES
-from infra.bundling import FUNCTIONS, PACKAGES, Bundler, BundlingError, refuse_native
+from infra.bundling import FUNCTIONS, PACKAGES, Bundler, BundlingError, find_compiler, refuse_native
 from tests.infra.template import Deployment
 
 HANDLERS = {"api": "ApiFunction", "turn": "TurnsTurnFunction", "cleanup": "CleanupFunction"}
@@ -78,6 +78,17 @@ def test_a_changed_bundler_changes_the_hash(tmp_path: Path, monkeypatch: pytest.
 
 def test_bytecode_changes_the_hash() -> None:
     assert Bundler(FUNCTIONS, compiler=Path("python3.13")).fingerprint() != _fingerprint(FUNCTIONS)
+
+
+@pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="then this interpreter is the one that is found")
+@pytest.mark.parametrize(("says", "found"), [("echo 3.13", True), ("echo not active >&2; exit 127", False)])
+def test_a_compiler_is_one_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, found: bool) -> None:
+    shim = tmp_path / "python3.13"
+    shim.write_text(f"#!/bin/sh\n{says}\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert find_compiler() == (shim if found else None)
 
 
 def test_native_code_is_refused_by_its_package(tmp_path: Path) -> None:

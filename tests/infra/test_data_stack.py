@@ -85,6 +85,7 @@ def test_deleted_bodies_can_be_restored_as_long_as_tables(default: Deployment, p
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     (rule,) = bucket["LifecycleConfiguration"]["Rules"]
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 35}
+    assert rule["ExpiredObjectDeleteMarker"] is True
 
 
 def test_nobody_signs_up_by_themselves(default: Deployment) -> None:

@@ -117,6 +117,11 @@ def test_cleanup_works_on_its_queue(default: Deployment) -> None:
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
+def test_cleanup_may_send_itself_more_messages_than_lambda_takes_for_a_loop(functions: dict[str, Any]) -> None:
+    allowed = {name for name, function in functions.items() if function.get("RecursiveLoop") == "Allow"}
+    assert allowed == {"CleanupFunction"}
+
+
 def test_a_message_is_hidden_for_longer_than_its_function_runs(
     functions: dict[str, Any], queues: dict[str, Any]
 ) -> None:

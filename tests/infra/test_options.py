@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from infra import options
 from infra.logs import RETENTION
 from infra.options import Options, OptionsError
 
@@ -25,7 +26,7 @@ def test_defaults() -> None:
 
 
 def test_every_option_is_read() -> None:
-    options = Options.parse(
+    parsed = Options.parse(
         {
             "stage": "team-a",
             "auth": "jwt",
@@ -40,7 +41,7 @@ def test_every_option_is_read() -> None:
             "alarmEmail": "me@example.com",
         }
     )
-    assert dataclasses.astuple(options) == (
+    assert dataclasses.astuple(parsed) == (
         "team-a",
         "jwt",
         "eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
@@ -62,9 +63,9 @@ def test_an_empty_value_counts_as_not_given() -> None:
 
 @pytest.mark.parametrize("stage", ["prod", "production"])
 def test_production_keeps_data_and_logs(stage: str) -> None:
-    options = Options.parse({"stage": stage})
-    assert options.production
-    assert options.log_retention_days == 365
+    parsed = Options.parse({"stage": stage})
+    assert parsed.production
+    assert parsed.log_retention_days == 365
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ def test_production_keeps_data_and_logs(stage: str) -> None:
         ({"corsOrigins": "https://example.com/"}, "corsOrigins: 'https://example.com/' is not allowed"),
         ({"corsOrigins": "https://a.example.com,*"}, "corsOrigins: '*' is not allowed; allowed are '*' alone"),
         ({"corsOrigins": "example.com"}, "corsOrigins: 'example.com' is not allowed"),
+        ({"alarmEmail": "me"}, "alarmEmail: 'me' is not allowed; allowed are one address"),
         ({"issuer": "https://login.example.com"}, "issuer and audience belong together"),
         ({"audience": "web"}, "issuer and audience belong together"),
         ({"issuer": "http://login.example.com", "audience": "web"}, "issuer: 'http://login.example.com' is not"),
@@ -103,6 +105,11 @@ def test_a_misspelt_option_is_not_ignored(written: str, meant: str) -> None:
 
 def test_other_context_is_none_of_our_business() -> None:
     Options.parse({"aws:cdk:enable-path-metadata": True, "@aws-cdk/aws-iam:minimizePolicies": True, "tags": ["a"]})
+
+
+def test_every_option_is_documented() -> None:
+    assert options.__doc__ is not None
+    assert all(name in options.__doc__ for name in options.NAMES)
 
 
 def test_retention_table_maps_days_to_what_cdk_calls_them() -> None:
