@@ -1,7 +1,7 @@
 """What the turn function does with an event: answer one message, or mark failed what was given up."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ class Worker:
         self._report(answered)
         return {"outcome": answered.outcome, "attempt": answered.attempt}
 
-    def give_up(self, records: list[Mapping[str, Any]]) -> dict[str, Any]:
+    def give_up(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Mark failed the turns of invocations that Lambda has given up (records of the failure queue).
 
         Returns Lambda's partial batch answer: a turn that an attempt may still hold stays in the queue.
