@@ -53,10 +53,11 @@ def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str) ->
 
 
 def cleanup_permissions(data: DataStack, *, work: sqs.IQueue, lost_records: sqs.IQueue) -> Permissions:
-    change = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
+    read = ("dynamodb:GetItem", "dynamodb:BatchGetItem")
+    change = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
     return (
-        allow(*change, on=[data.messages.table_arn, data.conversations.table_arn])
-        + allow("dynamodb:BatchWriteItem", on=data.messages.table_arn)
+        allow(*read, *change, on=data.conversations.table_arn)
+        + allow(*read, "dynamodb:BatchWriteItem", on=data.messages.table_arn)
         + _query(data.messages, MESSAGES_INDEX, TRACES_INDEX)
         + _objects(data, "s3:DeleteObject")
         + _consume(work)
@@ -80,8 +81,12 @@ def _query(table: Table, *indexes: str) -> Permissions:
 
 
 def _objects(data: DataStack, *actions: str) -> Permissions:
+    """Cleanup lists a conversation's objects. Who reads must be allowed to list, too: a key that is not there is
+    answered with 404 only then, and otherwise with 403, as if it were forbidden (S3 API reference, GetObject).
+    """
     reason = {f"{_imported(data, data.bodies.bucket_arn)}/*": "The bucket's own objects: their keys are random"}
-    return allow(*actions, on=data.bodies.arn_for_objects("*")) + Permissions((), reason)
+    listing = allow("s3:ListBucket", on=data.bodies.bucket_arn)
+    return allow(*actions, on=data.bodies.arn_for_objects("*")) + listing + Permissions((), reason)
 
 
 def _consume(queue: sqs.IQueue) -> Permissions:

@@ -8,6 +8,7 @@ from tests.infra.template import Deployment
 READ_AND_WRITE = {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 QUERY = {"dynamodb:Query"}
 OBJECTS = {"s3:DeleteObject", "s3:GetObject", "s3:PutObject"}
+LIST = {"s3:ListBucket"}
 CONSUME = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
 LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
 TRACE = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
@@ -22,6 +23,7 @@ def test_the_api_reads_and_writes_and_starts_turns(default: Deployment) -> None:
         "Conversations.Arn/index/owner-updatedAt": QUERY,
         "Conversations.Arn/index/activeMonth-activeHour": QUERY,
         "Bodies.Arn/*": OBJECTS,
+        "Bodies.Arn": LIST,
         "TurnsTurnFunction.Arn": {"lambda:InvokeFunction"},
         "ApiLogs.Arn": LOG,
         "*": TRACE,
@@ -34,6 +36,7 @@ def test_the_turn_reads_and_writes_and_asks_one_model(default: Deployment) -> No
         "Conversations.Arn": READ_AND_WRITE,
         "Messages.Arn/index/conversationId-createdAt": QUERY,
         "Bodies.Arn/*": OBJECTS,
+        "Bodies.Arn": LIST,
         "arn:<AWS::Partition>:bedrock:<AWS::Region>::foundation-model/amazon.nova-lite-v1:0": ANSWER,
         "TurnsFailures.Arn": CONSUME | {"sqs:SendMessage"},
         "TurnsTurnLogs.Arn": LOG,
@@ -42,13 +45,14 @@ def test_the_turn_reads_and_writes_and_asks_one_model(default: Deployment) -> No
 
 
 def test_cleanup_deletes_and_reads_its_sources(default: Deployment) -> None:
-    change = {"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:UpdateItem"}
+    read = {"dynamodb:BatchGetItem", "dynamodb:GetItem"}
     assert default.allowed("CleanupRole") == {
-        "Messages.Arn": change | {"dynamodb:BatchWriteItem"},
-        "Conversations.Arn": change,
+        "Messages.Arn": read | {"dynamodb:BatchWriteItem"},
+        "Conversations.Arn": read | {"dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         "Messages.Arn/index/conversationId-createdAt": QUERY,
         "Messages.Arn/index/traceConversationId-traceKey": QUERY,
         "Bodies.Arn/*": {"s3:DeleteObject"},
+        "Bodies.Arn": LIST,
         "CleanupQueue.Arn": CONSUME | {"sqs:SendMessage"},
         "CleanupLostRecords.Arn": {"sqs:SendMessage"},
         "Conversations.StreamArn": {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"},
