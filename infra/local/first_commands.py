@@ -3,7 +3,7 @@
 
 def first_commands(api_url: str, sign_in: str | None) -> list[str]:
     """Create a conversation, send a message, look at the memory."""
-    curl = "curl -s"
+    curl = "curl -sw '\\n'"
     commands = []
     if sign_in:
         commands.append(f"TOKEN=$({sign_in})")
