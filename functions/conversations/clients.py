@@ -3,6 +3,7 @@
 Time-outs and retries are set on purpose: botocore's own would outlast the function.
 """
 
+from functools import partial
 from typing import Any
 
 from botocore.config import Config
@@ -10,6 +11,7 @@ from botocore.session import Session, get_session
 
 from conversations.clock import Clock
 from conversations.dynamo import DynamoStore, Tables
+from conversations.dynamo_cleaning import DynamoRemains
 from conversations.objects import Objects
 from conversations.settings import StoreSettings
 
@@ -34,6 +36,16 @@ class Clients:
         tables = Tables(settings.messages_table, settings.conversations_table)
         objects = Objects(lambda: self._client("s3", _OBJECTS), settings.bodies_bucket)
         return DynamoStore(self._client("dynamodb", _DATA), tables, objects, clock)
+
+    def remains(self, settings: StoreSettings, clock: Clock) -> DynamoRemains:
+        """What is left of conversations in this deployment."""
+        tables = Tables(settings.messages_table, settings.conversations_table)
+        objects_client = partial(self._client, "s3", _OBJECTS)
+        return DynamoRemains(self._client("dynamodb", _DATA), tables, objects_client, settings.bodies_bucket, clock)
+
+    def queues(self) -> Any:
+        """The client of SQS."""
+        return self._client("sqs", _DATA)
 
     def functions(self) -> Any:
         """The client of Lambda."""
