@@ -32,13 +32,16 @@ class BundlingError(RuntimeError):
     """The bundle cannot be made as it must be; the message names what is in the way."""
 
 
-def bundled_code(scope: Construct) -> lambda_.Code:
+def bundled_code(scope: Construct, *, played_locally: bool) -> lambda_.Code:
     """The code of every function: CDK bundles it once and all share the asset.
+
+    ``played_locally`` is for the emulator, which runs functions on the interpreter of this very environment whatever
+    their runtime says: the bundle is the same, but for the bytecode beside the sources.
 
     The hash is ours (``CUSTOM``): with ``OUTPUT`` pip would run at every synth, and ``SOURCE`` does not see a change of
     the bundler. CDK looks for the asset of that hash in ``cdk.out`` first, so an unchanged input costs nothing.
     """
-    bundler = Bundler(FUNCTIONS, compiler=find_compiler())
+    bundler = Bundler(FUNCTIONS, compiler=Path(sys.executable) if played_locally else find_compiler())
     if bundler.compiler is None:
         cdk.Annotations.of(scope).add_info_v2(
             "conversation-memory:noBytecode",
@@ -84,7 +87,7 @@ class Bundler:
 
     def fingerprint(self) -> str:
         """Changes when anything that the bundle is made from changes, and only then."""
-        digest = hashlib.sha256(b"with bytecode" if self.compiler else b"source only")
+        digest = hashlib.sha256(_version_of(str(self.compiler)).encode() if self.compiler else b"source only")
         for name, path in self._inputs():
             content = path.read_bytes()
             digest.update(f"\0{name}\0{len(content)}\0".encode())
@@ -104,12 +107,13 @@ class Bundler:
 
 def find_compiler() -> Path | None:
     """An interpreter of the functions' own version: only its bytecode can they load."""
+    return next((Path(found) for found in _interpreters() if _version_of(found) == PYTHON), None)
+
+
+def _version_of(interpreter: str) -> str:
+    """Major and minor version, on which bytecode depends; nothing if this is no interpreter that runs."""
     version = "import sys; print('%d.%d' % sys.version_info[:2])"
-    for candidate in _interpreters():
-        run = subprocess.run([candidate, "-c", version], capture_output=True, text=True, check=False)
-        if run.stdout.strip() == PYTHON:
-            return Path(candidate)
-    return None
+    return subprocess.run([interpreter, "-c", version], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _interpreters() -> Iterator[str]:

@@ -43,6 +43,7 @@ NAMES: Final = (
     "logRetentionDays",
     "alarmEmail",
 )
+LOCAL_STAGE: Final = "local"
 PRODUCTION_STAGES: Final = ("prod", "production")
 
 # All environment variables of a function share 4 KB (Lambda quotas); names, tables and the rest take under 1 KB.
@@ -73,6 +74,11 @@ class Options:
     def production(self) -> bool:
         """Whether data outlives its stack and is protected from deletion."""
         return self.stage in PRODUCTION_STAGES
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the stack is deployed into the emulator of one's own machine (`make run`)."""
+        return self.stage == LOCAL_STAGE
 
     @classmethod
     def from_context(cls, node: Node) -> Self:

@@ -138,12 +138,11 @@ def _eventually_complete(http: httpx.Client, path: str, message_id: str) -> dict
     raise AssertionError(f"not complete: {answer.text}")
 
 
-def test_forty_requests_at_once_append_in_a_strict_chain(http: httpx.Client, stack: Stack) -> None:
+def test_forty_requests_at_once_append_in_a_strict_chain(http: httpx.Client) -> None:
     path = create(http)
 
     def write(place: int) -> int:
-        body = {"role": "user", "content": said(str(place))}
-        return httpx.post(f"{stack.api_url}{path}/messages", json=body, timeout=60, trust_env=False).status_code
+        return http.post(f"{path}/messages", json={"role": "user", "content": said(str(place))}).status_code
 
     with ThreadPoolExecutor(40) as pool:
         statuses = list(pool.map(write, range(40)))

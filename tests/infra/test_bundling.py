@@ -77,7 +77,7 @@ def test_a_changed_bundler_changes_the_hash(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_bytecode_changes_the_hash() -> None:
-    assert Bundler(FUNCTIONS, compiler=Path("python3.13")).fingerprint() != _fingerprint(FUNCTIONS)
+    assert Bundler(FUNCTIONS, compiler=Path(sys.executable)).fingerprint() != _fingerprint(FUNCTIONS)
 
 
 @pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="then this interpreter is the one that is found")
