@@ -57,7 +57,7 @@ class ConversationRoutes(Routes):
     def delete(self, conversation_id: str) -> Response[str]:
         request = self.request()
         delete(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
-        return Response(status_code=204)
+        return Response(status_code=204, body="")
 
     def _of_session(self, request: Request) -> list[Conversation]:
         """The one live conversation of the caller's own name for it, if there is one."""

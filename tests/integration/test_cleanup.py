@@ -132,6 +132,29 @@ def test_the_record_of_new_conversations_goes_with_the_last_of_them(api: Api, cl
     assert api.call("GET", "/conversations").body["conversations"] == []
 
 
+def test_a_record_of_new_conversations_that_has_become_empty_is_read_as_such(
+    api: Api, cleanup: Cleanup, on_call: Callable[..., None]
+) -> None:
+    conversation_id = api.create()
+    _delete(api, conversation_id)
+    cut_off = False
+
+    def cut(**_: Any) -> None:
+        nonlocal cut_off
+        cut_off = True
+        raise KilledError
+
+    def cut_next_delete(**_: Any) -> None:
+        on_call("DeleteItem", cut)
+
+    on_call("UpdateItem", cut_next_delete)
+    with pytest.raises(KilledError):
+        cleanup.deliver(_bare(conversation_id))
+
+    assert cut_off
+    assert api.call("GET", "/conversations").body["conversations"] == []
+
+
 def test_a_session_name_that_was_taken_again_stays_taken(api: Api, cleanup: Cleanup) -> None:
     deleted = api.create(sessionId="mine")
     _delete(api, deleted)
