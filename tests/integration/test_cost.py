@@ -16,7 +16,7 @@ from tests.integration.conftest import TestClock
 from tests.integration.test_turn import SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
-WORDS = (
+WORDS = (  # noqa: SIM905 - a list of 350 lines would hide the test
     "about above across after again against almost along already always among another answer around asked away back "
     "became because before began behind being below between both bread bridge bring brother brought build business "
     "called came cannot carried caught certain change children city clear close cold come could country course covered "
@@ -35,7 +35,7 @@ WORDS = (
     "true turned under until upon usual valley very village voice walk wall want warm watch water week well went were "
     "west what where which while white whole whose wide wind window winter without woman wonder wood word work world "
     "would write year yellow young"
-).split()  # noqa: SIM905 - a list of 350 lines would hide the test
+).split()
 
 
 def prose(number: int) -> str:
