@@ -22,7 +22,7 @@ run: .venv/installed  ## the service on this machine (PORT=8080 LOCAL_DIR=.local
 	  --auth '$(or $(AUTH),none)' --model-url '$(MODEL_URL)' --model '$(MODEL)'
 
 token: .venv/installed  ## a token for a service that runs with AUTH=jwt (USER=alice GROUPS=admin LOCAL_DIR=.local)
-	@exec $(PYTHON) -m infra.local.sign_in --user '$(USER)' --groups '$(GROUPS)' --local-dir '$(LOCAL_DIR)'
+	@exec $(PYTHON) -m infra.local.sign_in --user '$(or $(USER),alice)' --groups '$(GROUPS)' --local-dir '$(LOCAL_DIR)'
 
 test: check  ## check, then all tests
 	$(PYTHON) -m pytest

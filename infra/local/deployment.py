@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -33,7 +34,8 @@ class Deployment:
 
     @property
     def is_bootstrapped(self) -> bool:
-        return self._stack(_BOOTSTRAP_STACK) is not None
+        stack = self._stack(_BOOTSTRAP_STACK)
+        return stack is not None and stack["StackStatus"] in ("CREATE_COMPLETE", "UPDATE_COMPLETE")
 
     def bootstrap(self) -> None:
         """Create the bucket and the roles that CDK deploys with. Away from `cdk.json`: it needs no app to be built."""
@@ -44,6 +46,7 @@ class Deployment:
         context = [part for name, value in self.context.items() for part in ("--context", f"{name}={value}")]
         assembly = ["--output", str(self.folder / "cdk.out")]  # its own: several deployments may run side by side
         self._cdk("deploy", "--all", "--require-approval", "never", *assembly, *context)
+        self._drop_old_assets()
         stack = self._stack(APP_STACK)
         if stack is None:
             raise DeploymentError(f"the CDK says it is done, but there is no stack {APP_STACK}")
@@ -53,6 +56,14 @@ class Deployment:
         """The properties that the app's template gives to resources of a type."""
         template = json.loads((self.folder / "cdk.out" / f"{APP_STACK}.template.json").read_text())
         return [found["Properties"] for found in template["Resources"].values() if found["Type"] == kind]
+
+    def _drop_old_assets(self) -> None:
+        """Keep the bundle of this deployment only: each change of a function leaves one of some megabytes."""
+        assembly = self.folder / "cdk.out"
+        used = "".join(manifest.read_text() for manifest in assembly.glob("*.assets.json"))
+        for asset in assembly.glob("asset.*"):
+            if asset.name not in used:
+                shutil.rmtree(asset) if asset.is_dir() else asset.unlink()
 
     def _stack(self, name: str) -> dict[str, Any] | None:
         cloudformation = client("cloudformation", self.endpoint_url)

@@ -48,12 +48,13 @@ def running(settings: LocalStackSettings) -> Iterator[LocalStack]:
     """Bring the stack up; at the end its state is saved and all that was started has ended."""
     api_url = f"http://{sockets.HOST}:{sockets.port_of(settings.front)}"
     stack_file.remove(settings.folder)  # what a killed run left
+    node_folder = node.prepare()
     with _emulator(settings) as emulator:
         deployment = Deployment(
             endpoint_url=emulator.endpoint_url,
             folder=settings.folder,
             context=settings.context,
-            node_folder=node.prepare(),
+            node_folder=node_folder,
         )
         outputs = _deployed(deployment)
         _hand_over_leftovers(emulator.endpoint_url, outputs)

@@ -53,7 +53,8 @@ def _node_folder() -> Path:
         if (found := shutil.which(name)) and _version(found) >= OLDEST_NODE and _has_npm(Path(found)):
             return Path(found).parent
     print(f"no Node.js {OLDEST_NODE} or newer with npm here: installing {WHEEL} from PyPI", flush=True)
-    if subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", WHEEL], check=False).returncode:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.run([*pip, WHEEL], check=False).returncode:
         raise ToolError(f"Node.js {OLDEST_NODE} or newer is needed: install it (with npm), or let pip install {WHEEL}")
     _link_wheel()
     return _BIN
@@ -85,7 +86,8 @@ def _link_wheel() -> None:
 
 
 def _npm_ci(folder: Path) -> None:
-    environment = os.environ | {"PATH": path_with(folder, os.environ.get("PATH", os.defpath))}
+    path = path_with(folder, os.environ.get("PATH", os.defpath))
+    environment = os.environ | {"PATH": path, "npm_config_update_notifier": "false"}
     command = [str(folder / "npm"), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
     print("installing the CDK command line (npm ci)", flush=True)
     if subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False).returncode:

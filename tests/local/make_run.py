@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +17,16 @@ from infra.local.node import ROOT
 TIMEOUT_S = 150.0
 _CTRL_C = b"\x03"
 _LISTENING = "0A"  # a state in /proc/net/tcp
+# Settings of a developer who works with real accounts: with any of them in use, nothing would come up.
+_OTHER_ACCOUNT = {
+    "AWS_PROFILE": "production",
+    "AWS_REGION": "eu-central-1",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+    "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9",
+    "CDK_DEFAULT_ACCOUNT": "123456789012",
+    "CDK_DEFAULT_REGION": "eu-central-1",
+    "PYTHONPATH": "/nonexistent",
+}
 # A session leader without a terminal gets the one that it opens: so Ctrl-C and a hang-up work as in a window.
 _IN_TERMINAL = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&1']
 
@@ -27,10 +37,18 @@ def command(target: str, **variables: object) -> list[str]:
     return ["make", "--assume-old=.venv/installed", target, *(f"{name}={value}" for name, value in given.items())]
 
 
-def run_to_its_end(target: str, **variables: object) -> subprocess.CompletedProcess[str]:
+def run_to_its_end(
+    target: str, environ: Mapping[str, str] | None = None, **variables: object
+) -> subprocess.CompletedProcess[str]:
     """`make TARGET` for what ends by itself."""
     return subprocess.run(
-        command(target, **variables), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        command(target, **variables),
+        cwd=ROOT,
+        env={**os.environ, **(environ or {})},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
 
 
@@ -52,7 +70,10 @@ class MakeRun:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._process = subprocess.Popen(
-            [*_IN_TERMINAL, os.ttyname(self._terminal), *command("run", **variables)], cwd=ROOT, start_new_session=True
+            [*_IN_TERMINAL, os.ttyname(self._terminal), *command("run", **variables)],
+            cwd=ROOT,
+            env=os.environ | _OTHER_ACCOUNT,
+            start_new_session=True,
         )
         self.folder = Path(str(variables["LOCAL_DIR"]))
 
