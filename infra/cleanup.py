@@ -73,18 +73,19 @@ class Cleanup(Construct):
         )
 
     def _follow(self, data: DataStack) -> None:
-        """Only tombstones and removals invoke the function: appends move a conversation, too.
+        """Only tombstones, clears and removals invoke the function: appends move a conversation, too.
 
         By default Lambda retries a bad record until it leaves the stream after a day, and the shard waits for it
         (DynamoDB event source mapping, "retry attempts"); so both the attempts and the age are bounded.
         """
         tombstone = {"dynamodb": {"NewImage": {"deletedAt": {"S": lambda_.FilterRule.exists()}}}}
+        clear = {"dynamodb": {"NewImage": {"clearedAt": {"S": lambda_.FilterRule.exists()}}}}
         removal = {"eventName": lambda_.FilterRule.is_equal("REMOVE")}
         self.function.add_event_source(
             event_sources.DynamoEventSource(
                 data.conversations,
                 starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-                filters=[lambda_.FilterCriteria.filter(tombstone), lambda_.FilterCriteria.filter(removal)],
+                filters=[lambda_.FilterCriteria.filter(pattern) for pattern in (tombstone, clear, removal)],
                 batch_size=100,
                 report_batch_item_failures=True,
                 bisect_batch_on_error=True,

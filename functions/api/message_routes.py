@@ -8,12 +8,13 @@ from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from api import parameters
 from api.memory import Memory
-from api.routes import Routes, answer
+from api.routes import Routes, answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
 from api.wire import message_json, message_size, prompt_json
 from conversations.access import read_head, read_message
 from conversations.appending import LARGEST_BATCH, Appending, append
 from conversations.arrange import Window
+from conversations.changing import clear
 from conversations.errors import InvalidRequestError
 from conversations.history import HistoryQuery, read_history
 from conversations.model import Draft
@@ -24,13 +25,14 @@ _MOST_TOKENS = 10_000_000
 
 
 class MessageRoutes(Routes):
-    """Append, page and read messages; show the history."""
+    """Append, page, read and clear messages; show the history."""
 
     def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
         super().__init__(app, memory)
         self._metrics = metrics
         app.post("/conversations/<conversation_id>/messages")(self.append)
         app.get("/conversations/<conversation_id>/messages")(self.page)
+        app.delete("/conversations/<conversation_id>/messages")(self.clear)
         app.get("/conversations/<conversation_id>/messages/<message_id>")(self.get)
         app.get("/conversations/<conversation_id>/history")(self.history)
 
@@ -73,6 +75,11 @@ class MessageRoutes(Routes):
             message_id=message_id,
         )
         return answer(200, message_json(message))
+
+    def clear(self, conversation_id: str) -> Response[str]:
+        request = self.request()
+        clear(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
+        return no_content()
 
     def history(self, conversation_id: str) -> Response[str]:
         request = self.request("currentMessageId", "maxMessages", "maxTokens")

@@ -1,9 +1,11 @@
 """The members of bodies and the parameters of queries, checked one by one; each complaint names the field."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from conversations import codec, ids
+from conversations.changing import Change
 from conversations.content import check_content, check_tool_results_only
 from conversations.creating import NewConversation
 from conversations.errors import InvalidRequestError, TooLargeError
@@ -17,11 +19,13 @@ LONGEST_KEY = 255
 MOST_TTL_DAYS = 3650
 DEFAULT_LIMIT = 50
 MOST_LIMIT = 1000
+MOST_DELETED = 100
 
 _MESSAGE_MEMBERS = frozenset(
     ("role", "content", "associatedUserMessageId", "clientMessageId", "aiContext", "metadata", "toolConfiguration")
 )
 _TURN_MEMBERS = frozenset(("content", "clientMessageId", "aiContext", "metadata", "toolConfiguration"))
+_CHANGE_MEMBERS = frozenset(("name", "metadata", "ttlDays"))
 _CONVERSATION_MEMBERS = frozenset(("name", "metadata", "sessionId", "ttlDays"))
 
 Body = Mapping[str, Any]
@@ -41,6 +45,34 @@ def new_conversation(body: Body, *, owner: str, key: str | None) -> NewConversat
     )
     ttl_days = optional_integer(body, "ttlDays", least=1, most=MOST_TTL_DAYS)
     return NewConversation(owner, about, ttl_days, key, request_hash("conversations", body))
+
+
+def conversation_change(body: Body) -> Change:
+    """``{name?, metadata?, ttlDays?}``: what is given replaces what was, ``null`` takes it away, the rest stays."""
+    known_members(body, _CHANGE_MEMBERS)
+    given: dict[str, Any] = {}
+    if "name" in body:
+        given["name"] = optional_text(body, "name", longest=LONGEST_NAME)
+    if "metadata" in body:
+        given["metadata"] = metadata(body) or {}
+    return Change(
+        about=lambda about: replace(about, **given),
+        sets_ttl="ttlDays" in body,
+        ttl_days=optional_integer(body, "ttlDays", least=1, most=MOST_TTL_DAYS),
+    )
+
+
+def conversation_ids(body: Body) -> list[str]:
+    """``{ids: [...]}``"""
+    known_members(body, frozenset(("ids",)))
+    given = body.get("ids")
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST_DELETED or not all(map(_is_text, given)):
+        raise _invalid("ids", f"must be a list of 1 to {MOST_DELETED} ids of conversations")
+    return given
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def message_draft(body: Body, *, local: str, prefix: str = "") -> Draft:

@@ -58,3 +58,8 @@ class Routes:
 def answer(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response[str]:
     """An answer in JSON that is not ASCII-escaped."""
     return Response(status_code=status, content_type=JSON, body=to_json(body), headers=dict(headers or {}))
+
+
+def no_content() -> Response[str]:
+    """An answer that says by its status alone that it is done."""
+    return Response(status_code=204, body="")

@@ -9,6 +9,7 @@ from api.routes import Routes, answer
 from api.wire import message_json, turn_json
 from conversations.appending import Appending
 from conversations.asking import ask, follow
+from conversations.turn_controls import ask_again, cancel
 from conversations.turns import Question
 
 _ROUTE = "turns"
@@ -17,13 +18,15 @@ _MOST_CHARACTERS = 10_000_000
 
 
 class TurnRoutes(Routes):
-    """Start and follow turns."""
+    """Start, follow, cancel and ask again."""
 
     def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
         super().__init__(app, memory)
         self._metrics = metrics
         app.post("/conversations/<conversation_id>/turns")(self.start)
         app.get("/conversations/<conversation_id>/turns/<message_id>")(self.follow)
+        app.post("/conversations/<conversation_id>/turns/<message_id>")(self.ask_again)
+        app.delete("/conversations/<conversation_id>/turns/<message_id>")(self.cancel)
 
     def start(self, conversation_id: str) -> Response[str]:
         request = self.request()
@@ -33,6 +36,20 @@ class TurnRoutes(Routes):
         message, turn = ask(self.memory.store, self.memory.clock, self.memory.invoker, asked)
         self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
         return answer(202, {"message": message_json(message), "turn": turn_json(turn)})
+
+    def ask_again(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request()
+        parameters.known_members(request.body, frozenset())
+        question = Question(conversation_id, message_id, request.caller.scope)
+        memory = self.memory
+        message, turn = ask_again(memory.store, memory.clock, memory.invoker, question, key=request.key)
+        self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
+        return answer(202, {"message": message_json(message), "turn": turn_json(turn)})
+
+    def cancel(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request()
+        question = Question(conversation_id, message_id, request.caller.scope)
+        return answer(200, {"turn": turn_json(cancel(self.memory.store, self.memory.clock, question))})
 
     def follow(self, conversation_id: str, message_id: str) -> Response[str]:
         request = self.request("wait", "after")

@@ -19,7 +19,7 @@ from conversations.model import Conversation
 class News:
     """What a stream record says of a conversation: the item as it is, or was, and what happened to it."""
 
-    kind: Literal["buried", "removed", "tombstone removed"]
+    kind: Literal["buried", "cleared", "removed", "tombstone removed"]
     conversation: Conversation
 
 
@@ -32,6 +32,8 @@ def news_in(record: Mapping[str, Any]) -> News | None:
     if after is None:
         kind: Literal["removed", "tombstone removed"] = "tombstone removed" if codec.is_tombstone(before) else "removed"
         return News(kind, codec.conversation_from_item(before))
+    if schema.CLEARED_AT in after and after[schema.CLEARED_AT] != (before or {}).get(schema.CLEARED_AT):
+        return News("cleared", codec.conversation_from_item(after))
     was_buried = before is not None and codec.is_tombstone(before)
     return News("buried", codec.conversation_from_item(after)) if codec.is_tombstone(after) and not was_buried else None
 

@@ -34,10 +34,11 @@ class Appending:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The messages as they stand in the chain, and whether they were written now or by the same request before."""
+    """The messages as they stand in the chain, whether they were written just now, and whose conversation it is."""
 
     messages: Sequence[Message]
     is_new: bool
+    owner: str
 
 
 def append(store: Store, clock: Clock, request: Appending) -> Appended:
@@ -81,8 +82,8 @@ def _append_once(store: Store, clock: Clock, request: Appending) -> Appended:
     try:
         store.append(head, moved(head, messages, clock.now_ns()), messages)
     except AlreadyStoredError as signal:
-        return Appended(_written_before(store, messages, request, signal), is_new=False)
-    return Appended(messages, is_new=True)
+        return Appended(_written_before(store, messages, request, signal), is_new=False, owner=head.owner)
+    return Appended(messages, is_new=True, owner=head.owner)
 
 
 def placed(head: Conversation, drafts: Sequence[Draft], now_ns: int, request_hash: str | None) -> list[Message]:
@@ -117,6 +118,7 @@ def moved(head: Conversation, messages: Sequence[Message], now_ns: int, *, touch
         last_message_at=last.created_at,
         last_system_message_id=system,
         expires_at=expires_at(head.ttl_days, now_ns),
+        cleared_at=None,
     )
     return replace(after, updated_at=max(last.created_at, head.updated_at)) if touch else after
 

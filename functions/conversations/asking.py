@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from conversations import turns
-from conversations.access import read_head
 from conversations.appending import Appending, append
 from conversations.clock import Clock
 from conversations.history import DEFAULT_LIST_LIMIT
@@ -45,8 +44,7 @@ def ask(store: Store, clock: Clock, invoker: Invoker, request: Appending) -> tup
     if not appended.is_new:
         turn, _ = turns.read_turn(store, clock, question)
     if turn.status == "pending":
-        owner = request.owner or _owner(store, clock, request)
-        invoker.invoke(turns.descriptor(question, owner, DEFAULT_LIST_LIMIT))
+        invoker.invoke(turns.descriptor(question, appended.owner, DEFAULT_LIST_LIMIT))
     return message, turn
 
 
@@ -67,8 +65,3 @@ def follow(
         if turn.status not in ("pending", "running") or has_news or left_s <= 0:
             return turn, answer
         clock.sleep(min(_POLL_S, left_s))
-
-
-def _owner(store: Store, clock: Clock, request: Appending) -> str:
-    head = read_head(store, clock, owner=request.owner, conversation_id=request.conversation_id)
-    return head.owner

@@ -1,13 +1,24 @@
 """Deleting a conversation: one conditional write hides all of it at once, and ``cleaning`` removes what is left."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
 from conversations import ids
 from conversations.access import standing
 from conversations.clock import NANOSECONDS, Clock, from_timestamp, to_timestamp
 from conversations.creating import DAY_S
-from conversations.errors import NotFoundError
+from conversations.errors import (
+    AlreadyStoredError,
+    BusyError,
+    ContendedError,
+    IdempotencyMismatchError,
+    LostPinError,
+    NotFoundError,
+)
 from conversations.model import About, Conversation
 from conversations.retrying import until_written
-from conversations.store import Store
+from conversations.store import Outcome, Store
 
 TOMBSTONE_KEPT_S = 35 * DAY_S
 
@@ -23,6 +34,58 @@ def delete(store: Store, clock: Clock, *, owner: str | None, conversation_id: st
         raise NotFoundError("There is no such conversation.")
     deleted_at = to_timestamp(clock.now_ns())
     until_written(lambda: _delete_once(store, clock, owner, conversation_id, deleted_at), clock)
+
+
+def delete_many(
+    store: Store,
+    clock: Clock,
+    *,
+    owner: str | None,
+    conversation_ids: Sequence[str],
+    outcome_id: str | None,
+    request_hash: str,
+) -> Mapping[str, Any]:
+    """Delete those that are there for this owner; returns ``{"deleted": [ids], "notFound": [ids]}``.
+
+    With an ``outcome_id`` (from an idempotency key) what it comes to is written first, so that a repeat, at once or
+    after a failure, completes it and gets the same answer.
+
+    Raises:
+        IdempotencyMismatchError: the key was used for another request.
+        BusyError: too many write the same; the same request goes on.
+    """
+    plan = _plan(store, clock, owner, conversation_ids)
+    if outcome_id is not None:
+        plan = _kept(store, outcome_id, Outcome(request_hash, plan))
+    for conversation_id in plan["deleted"]:
+        with suppress(NotFoundError):
+            delete(store, clock, owner=owner, conversation_id=conversation_id)
+    return plan
+
+
+def _plan(store: Store, clock: Clock, owner: str | None, conversation_ids: Sequence[str]) -> Mapping[str, Any]:
+    wanted = list(dict.fromkeys(conversation_ids))
+    found = store.conversations(filter(ids.is_conversation_id, wanted))
+    now_ns = clock.now_ns()
+    standing_ids = {c.id for c in found.values() if c.stands(now_ns) and owner in (None, c.owner)}
+    return {
+        "deleted": [conversation_id for conversation_id in wanted if conversation_id in standing_ids],
+        "notFound": [conversation_id for conversation_id in wanted if conversation_id not in standing_ids],
+    }
+
+
+def _kept(store: Store, outcome_id: str, planned: Outcome) -> Mapping[str, Any]:
+    """The plan that was written first by this very request."""
+    try:
+        store.keep_outcome(outcome_id, planned)
+    except AlreadyStoredError:
+        kept = store.outcome(outcome_id)
+        if kept is not None and kept.request_hash != planned.request_hash:
+            raise IdempotencyMismatchError("The idempotency key was used for another request.") from None
+        return kept.document if kept else planned.document
+    except (ContendedError, LostPinError) as signal:
+        raise BusyError("The store is busy; try again.") from signal
+    return planned.document
 
 
 def _delete_once(store: Store, clock: Clock, owner: str | None, conversation_id: str, deleted_at: str) -> None:

@@ -12,7 +12,7 @@ from conversations.codec import Item
 from conversations.errors import BusyError
 from conversations.model import Conversation, Draft, Message, Snapshot, Turn
 from conversations.objects import Objects
-from conversations.store import Listed, Span
+from conversations.store import Listed, Outcome, Span
 
 _BATCH_GET_KEYS = 100  # BatchGetItem's limit
 _BATCH_TRIES = 8
@@ -94,18 +94,10 @@ class DynamoStore:
         return record[schema.TARGET]["S"] if record else None
 
     def owned(self, owner: str, *, after: Listed | None, limit: int) -> list[Listed]:
-        query: dict[str, Any] = {
-            "TableName": self._tables.conversations,
-            "IndexName": schema.OWNER_INDEX,
-            "KeyConditionExpression": "#owner = :owner",
-            "ExpressionAttributeNames": {"#owner": schema.OWNER},
-            "ExpressionAttributeValues": {":owner": {"S": owner}},
-            "ScanIndexForward": False,
-        }
-        if after:
-            start = {schema.OWNER: owner, schema.UPDATED_AT: after.sort_key, schema.ID: after.conversation_id}
-            query["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
-        return [Listed(item[schema.UPDATED_AT]["S"], item[schema.ID]["S"]) for item in self._query(query, limit)]
+        return self._listed(schema.OWNER_INDEX, (schema.OWNER, owner), schema.UPDATED_AT, after, limit)
+
+    def active(self, month: str, *, after: Listed | None, limit: int) -> list[Listed]:
+        return self._listed(schema.ACTIVITY_INDEX, (schema.ACTIVE_MONTH, month), schema.ACTIVE_HOUR, after, limit)
 
     def recent(self, owner: str, minutes: Iterable[int]) -> set[str]:
         records = self._batch_get([ids.recent_record_id(owner, minute) for minute in minutes], ())
@@ -148,6 +140,23 @@ class DynamoStore:
             puts=[item[schema.ID]["S"] for item in items],
         )
 
+    def revise(self, head: Conversation, changed: Conversation) -> None:
+        table = self._tables.conversations
+        actions = [requests.move(table, head, changed)]
+        if about := codec.about_item(changed):
+            actions.append(requests.put(table, about))
+        elif codec.about_item(head):
+            actions.append(requests.put(table, codec.empty_about_item(head.id)))
+        self._transact(actions)
+
+    def outcome(self, outcome_id: str) -> Outcome | None:
+        items = self._batch_get([outcome_id], ())
+        return codec.outcome_from_item(items[outcome_id]) if outcome_id in items else None
+
+    def keep_outcome(self, outcome_id: str, outcome: Outcome) -> None:
+        item = codec.outcome_to_item(outcome_id, outcome, self._clock.now_ns())
+        self._transact([requests.put(self._tables.conversations, item, new=True)], puts=[outcome_id])
+
     def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
         with writing():
             self._client.put_item(**requests.bury(self._tables.conversations, tombstone, expects))
@@ -172,7 +181,7 @@ class DynamoStore:
             )
 
     def settle(self, head: Conversation, turn: Turn, *, expects: Turn | None) -> None:
-        raised = replace(head, version=head.version + 1)
+        raised = replace(head, version=head.version + 1, cleared_at=None)
         self._transact(
             [
                 requests.move(self._tables.conversations, head, raised),
@@ -181,6 +190,12 @@ class DynamoStore:
         )
 
     # The parts of calls
+
+    def _listed(
+        self, index: str, partition: tuple[str, str], sort: str, after: Listed | None, limit: int
+    ) -> list[Listed]:
+        query = requests.listing(self._tables.conversations, index, partition, sort, after)
+        return [Listed(item[sort]["S"], item[schema.ID]["S"]) for item in self._query(query, limit)]
 
     def _shelved(self, conversation_id: str, draft: Draft) -> Draft:
         bulk = codec.bulk_of(draft)

@@ -7,7 +7,7 @@ from conversations import codec, ids, schema
 from conversations.clock import NANOSECONDS
 from conversations.codec import Item
 from conversations.model import Conversation, Turn
-from conversations.store import Span
+from conversations.store import Listed, Span
 
 IS_NEW = f"attribute_not_exists({schema.ID})"
 RECENT_KEPT_S = 600
@@ -110,6 +110,23 @@ def note_recent(table: str, conversation: Conversation, now_ns: int) -> dict[str
             },
         }
     }
+
+
+def listing(table: str, index: str, partition: tuple[str, str], sort: str, after: Listed | None) -> dict[str, Any]:
+    """The query of one partition of an index of conversations, last first, from after a line on."""
+    attribute, value = partition
+    query: dict[str, Any] = {
+        "TableName": table,
+        "IndexName": index,
+        "KeyConditionExpression": "#partition = :partition",
+        "ExpressionAttributeNames": {"#partition": attribute},
+        "ExpressionAttributeValues": {":partition": {"S": value}},
+        "ScanIndexForward": False,
+    }
+    if after:
+        start = {attribute: value, sort: after.sort_key, schema.ID: after.conversation_id}
+        query["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
+    return query
 
 
 def span_condition(span: Span) -> tuple[str, dict[str, dict[str, str]]]:

@@ -90,6 +90,11 @@ def recent_record_id(owner: str, minute: int) -> str:
     return f"recent.{digest(owner)}.{minute}"
 
 
+def outcome_record_id(owner: str, route: str, idempotency_key: str) -> str:
+    """The id of the record of what an owner's request with a key comes to."""
+    return f"outcome.{digest(owner, route, idempotency_key)}"
+
+
 def about_record_id(conversation_id: str) -> str:
     """The id of the item with what would make a conversation's own item large."""
     return f"{conversation_id}.about"

@@ -51,6 +51,7 @@ class Conversation:
     ttl_days: int | None = None
     expires_at: int | None = None
     deleted_at: str | None = None
+    cleared_at: str | None = None
     session_record_id: str | None = None
     request_hash: str | None = None
 
@@ -126,7 +127,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The working state of answering one message. ``lease_until_ms`` is in milliseconds since the epoch."""
+    """The working state of answering one message. ``lease_until_ms`` is in milliseconds since the epoch.
+
+    ``asked_key`` tells a repeated request to ask again from another one.
+    """
 
     user_message_id: str
     status: TurnStatus
@@ -135,6 +139,7 @@ class Turn:
     lease_until_ms: int = 0
     partial_text: str = ""
     error: Mapping[str, str] | None = None
+    asked_key: str | None = None
 
     def is_leased(self, now_ns: int) -> bool:
         """Whether an attempt that may still be alive holds it."""

@@ -6,13 +6,16 @@ from typing import Literal
 
 from conversations import cursor as cursors
 from conversations.chain import BEGINNING, Place, Walk, end_of, just_before, walk_back, walk_forward
-from conversations.clock import NANOSECONDS, Clock
+from conversations.clock import NANOSECONDS, Clock, to_timestamp
 from conversations.model import Conversation, Message, Page
 from conversations.store import Listed, Store
 
 Order = Literal["asc", "desc"]
 _LOADED_AT_ONCE = 8
 _MINUTE_NS = 60 * NANOSECONDS
+_MOST_EMPTY_MONTHS = 24  # after two years without a conversation there is none before
+EVERYBODY = "*"
+"""Stands for all owners in a listing; nobody's ``sub`` is that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,38 @@ def list_conversations(
     more = len(listed) > limit
     following = cursors.of_conversations(owner, page[-1][0]) if more else None
     return [conversation for _, conversation in page], following
+
+
+def list_all(store: Store, clock: Clock, *, limit: int, cursor: str | None) -> tuple[list[Conversation], str | None]:
+    """All owners' conversations, those of the last active hour first; deleted and expired ones are left out.
+
+    Raises:
+        InvalidCursorError: the cursor is not of this query.
+    """
+    after = cursors.to_conversations(cursor, EVERYBODY) if cursor else None
+    month = after.sort_key[:7] if after else to_timestamp(clock.now_ns())[:7]
+    page: list[tuple[Listed, Conversation]] = []
+    empty_months = 0
+    while len(page) <= limit and empty_months < _MOST_EMPTY_MONTHS:
+        found = store.active(month, after=after, limit=limit + 1)
+        page += _standing(store, clock, found)
+        empty_months = 0 if found else empty_months + 1
+        is_last = len(found) <= limit
+        month, after = (_month_before(month), None) if is_last else (month, found[-1])
+    following = cursors.of_conversations(EVERYBODY, page[limit - 1][0]) if len(page) > limit else None
+    return [conversation for _, conversation in page[:limit]], following
+
+
+def _standing(store: Store, clock: Clock, found: Sequence[Listed]) -> list[tuple[Listed, Conversation]]:
+    read = store.conversations(line.conversation_id for line in found)
+    lines = [(line, read[line.conversation_id]) for line in found if line.conversation_id in read]
+    now_ns = clock.now_ns()
+    return [(line, conversation) for line, conversation in lines if conversation.stands(now_ns)]
+
+
+def _month_before(month: str) -> str:
+    year, number = int(month[:4]), int(month[5:])
+    return f"{year - 1:04d}-12" if number == 1 else f"{year:04d}-{number - 1:02d}"
 
 
 def _merged(

@@ -35,6 +35,7 @@ ATTEMPT = "attempt"
 LEASE_UNTIL = "leaseUntil"  # milliseconds since the epoch
 PARTIAL = "partial"
 ERROR = "error"
+ASKED_KEY = "askedKey"
 
 # Conversations
 OWNER = "owner"
@@ -45,7 +46,8 @@ LAST_MESSAGE_ID = "lastMessageId"
 LAST_MESSAGE_AT = "lastMessageAt"
 MESSAGE_COUNT = "messageCount"
 ABOUT = "about"
-DELETED_AT = "deletedAt"  # only tombstones have it
+DELETED_AT = "deletedAt"
+CLEARED_AT = "clearedAt"  # on the write that cleared, and gone with the next one  # only tombstones have it
 SESSION_RECORD_ID = "sessionRecordId"  # of tombstones
 TTL_DAYS = "ttlDays"
 LAST_SYSTEM_MESSAGE_ID = "lastSystemMessageId"
@@ -56,5 +58,6 @@ OWNER_INDEX = "owner-updatedAt"
 ACTIVITY_INDEX = "activeMonth-activeHour"
 
 # Conversations: records that are no conversations
+REQUEST_OUTCOME = "outcome"  # what a repeatable request comes to
 MEMBERS = "members"  # ids of an owner's conversations created within one minute
 TARGET = "target"  # the conversation that a session id stands for

@@ -1,8 +1,8 @@
 """What the use cases need of a store. The DynamoDB adapter in ``dynamo`` is the one that exists."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from conversations.model import Conversation, Draft, Message, Snapshot, Turn
 
@@ -22,6 +22,14 @@ class Listed:
 
     sort_key: str
     conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a request with an idempotency key comes to, and the hash by which a repeat is told from another request."""
+
+    request_hash: str
+    document: Mapping[str, Any]
 
 
 class Store(Protocol):
@@ -82,6 +90,19 @@ class Store(Protocol):
     def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
         """Write a tombstone in the place of a conversation that is still as it was read (``None``: that is missing)."""
 
+    def revise(self, head: Conversation, changed: Conversation) -> None:
+        """Replace ``head`` by ``changed``, with all that is said of it, if it is still as it was read."""
+
+    def outcome(self, outcome_id: str) -> Outcome | None:
+        """A consistent read of what a repeatable request came to, if it was made before."""
+
+    def keep_outcome(self, outcome_id: str, outcome: Outcome) -> None:
+        """Write what a request comes to, before it is carried out.
+
+        Raises:
+            AlreadyStoredError: there is one of that id.
+        """
+
     def receipt(self, receipt_id: str) -> list[str] | None:
         """A consistent read of the ids of the messages that a receipt stands for, if there is one of that id."""
 
@@ -90,6 +111,9 @@ class Store(Protocol):
 
     def recent(self, owner: str, minutes: Iterable[int]) -> set[str]:
         """The ids of the conversations that the owner created within these minutes since the epoch (consistent)."""
+
+    def active(self, month: str, *, after: Listed | None, limit: int) -> list[Listed]:
+        """All owners' conversations last active in a month (``2026-11``), by the hour, as the index has them."""
 
     def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
         """A consistent read of conversations, with all that is said of them."""

@@ -25,6 +25,7 @@ from conversations.retrying import until_written
 from conversations.store import Store
 
 LEASE_MS = 60_000
+WORKED_ON: tuple[TurnStatus, ...] = ("pending", "running")
 ABANDONED_AFTER_NS = 20 * 60 * 1_000_000_000
 _ABANDONED = {"code": "Abandoned", "message": "The turn was not worked on for 20 minutes; it may be asked again."}
 
@@ -56,7 +57,7 @@ def turn_of(message: Message, snapshot: Snapshot, now_ns: int) -> Turn:
         raise NotFoundError("No turn was asked for with this message.")
     turn = stored or Turn(message.id, "pending", message.created_at)
     since_ns = max(from_timestamp(turn.updated_at), turn.lease_until_ms * 1_000_000)
-    if turn.status in ("pending", "running") and now_ns - since_ns > ABANDONED_AFTER_NS:
+    if turn.status in WORKED_ON and now_ns - since_ns > ABANDONED_AFTER_NS:
         return replace(turn, status="failed", error=_ABANDONED)
     return turn
 
@@ -102,13 +103,18 @@ def _claim_once(store: Store, clock: Clock, question: Question) -> tuple[Convers
     stored = snapshot.turns.get(question.message_id)
     if ids.response_id(question.message_id) in snapshot.messages:
         raise SupersededError("complete")
-    if stored and stored.status not in ("pending", "running"):
+    if stored and stored.status not in WORKED_ON:
         raise SupersededError(stored.status)
     if stored and stored.is_leased(now_ns):
         raise LeasedError
     attempt = stored.attempt + 1 if stored else 1
     turn = Turn(
-        question.message_id, "running", to_timestamp(now_ns), attempt=attempt, lease_until_ms=_lease_until(now_ns)
+        question.message_id,
+        "running",
+        to_timestamp(now_ns),
+        attempt=attempt,
+        lease_until_ms=_lease_until(now_ns),
+        asked_key=stored.asked_key if stored else None,
     )
     store.claim(turn, expects=stored)
     return head, turn
@@ -180,7 +186,7 @@ def fail(store: Store, clock: Clock, question: Question, turn: Turn, error: Mapp
 
 def _fail_once(store: Store, clock: Clock, question: Question, turn: Turn, error: Mapping[str, str], text: str) -> None:
     head, stored = _own(store, clock, question, turn)
-    failed = _ended(stored, "failed", clock, error)
+    failed = ended(stored, "failed", clock, error)
     store.settle(head, replace(failed, partial_text=text), expects=stored)
 
 
@@ -198,15 +204,12 @@ def _give_up_once(store: Store, clock: Clock, question: Question, error: Mapping
     head, stored = snapshot.conversation, snapshot.turns.get(question.message_id)
     if head is None or not head.stands(clock.now_ns()) or not ids.belongs_to(question.message_id, head.chain_id):
         return
-    if ids.response_id(question.message_id) in snapshot.messages or (stored and stored.status not in _WORKED_ON):
+    if ids.response_id(question.message_id) in snapshot.messages or (stored and stored.status not in WORKED_ON):
         return
     if stored and stored.is_leased(clock.now_ns()):
         raise LeasedError
     before = stored or Turn(question.message_id, "pending", "")
-    store.settle(head, _ended(before, "failed", clock, error), expects=stored)
-
-
-_WORKED_ON: tuple[TurnStatus, ...] = ("pending", "running")
+    store.settle(head, ended(before, "failed", clock, error), expects=stored)
 
 
 def _own(store: Store, clock: Clock, question: Question, turn: Turn) -> tuple[Conversation, Turn]:
@@ -220,7 +223,8 @@ def _own(store: Store, clock: Clock, question: Question, turn: Turn) -> tuple[Co
     return head, stored
 
 
-def _ended(turn: Turn, status: TurnStatus, clock: Clock, error: Mapping[str, str] | None) -> Turn:
+def ended(turn: Turn, status: TurnStatus, clock: Clock, error: Mapping[str, str] | None) -> Turn:
+    """The turn after its end without an answer: nobody holds it."""
     return replace(turn, status=status, updated_at=to_timestamp(clock.now_ns()), lease_until_ms=0, error=error)
 
 

@@ -46,6 +46,8 @@ class Api:
     """Calls the API as one user."""
 
     def __init__(self, store: Store, clock: Clock, *, auth: Auth = "none", history_tokens: int = 100_000) -> None:
+        self.store = store
+        self.clock = clock
         self.invocations = Invocations()
         memory = Memory(store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens)
         status = {"version": "test", "stage": "test", "region": "test"}

@@ -90,12 +90,13 @@ def test_the_turn_function_reads_its_own_failures(default: Deployment) -> None:
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
-def test_cleanup_follows_deletions_and_expiries_only(default: Deployment) -> None:
+def test_cleanup_follows_deletions_clears_and_expiries_only(default: Deployment) -> None:
     mapping = _mapping(default, "Conversations.StreamArn")
     assert mapping["FunctionName"] == "CleanupFunction"
     patterns = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
     assert patterns == [
         {"dynamodb": {"NewImage": {"deletedAt": {"S": [{"exists": True}]}}}},
+        {"dynamodb": {"NewImage": {"clearedAt": {"S": [{"exists": True}]}}}},
         {"eventName": ["REMOVE"]},
     ]
 

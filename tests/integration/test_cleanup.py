@@ -501,3 +501,25 @@ def test_the_function_takes_the_stream_to_the_queue_and_works_on_the_queue(
     assert (metrics["ConversationsCleaned"], metrics["ItemsRemoved"]) == ([1.0], [5.0])
     (told,) = [line for line in lines if line.get("message") == "cleaned"]
     assert (told["conversation_id"], told["items"], told["objects"]) == (conversation_id, 5, 1)
+
+
+def test_what_a_clear_hides_is_removed_once_and_later_appends_are_no_work(
+    api: Api, cleanup: Cleanup, populate: Populate
+) -> None:
+    conversation_id = populate(10)
+    cleanup.settle()
+    before = set(cleanup.contents().messages)
+    assert api.call("DELETE", f"/conversations/{conversation_id}/messages").status == 204
+    kept = api.say(conversation_id, "after the clear")
+
+    cleanup.hand_over()
+    assert [json.loads(body) for body in cleanup.queue] == [{"conversationId": conversation_id}]
+    cleanup.settle()
+    api.say(conversation_id, "later")
+    cleanup.hand_over()
+
+    assert cleanup.queue == []
+    assert before & set(cleanup.contents().messages) == set()
+    assert kept["id"] in cleanup.contents().messages
+    assert cleanup.contents().objects == []
+    assert api.call("GET", f"/conversations/{conversation_id}").body["messageCount"] == 2

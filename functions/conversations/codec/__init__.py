@@ -13,6 +13,7 @@ from conversations.codec.conversations import (
     about_to_json,
     conversation_from_item,
     conversation_to_item,
+    empty_about_item,
 )
 from conversations.codec.messages import (
     LARGEST_BODY_BYTES,
@@ -23,6 +24,7 @@ from conversations.codec.messages import (
     receipt_item,
     with_bulk,
 )
+from conversations.codec.outcomes import OUTCOME_KEPT_S, outcome_from_item, outcome_to_item
 from conversations.codec.packing import WRITE_UNIT_BYTES, Item, to_json
 from conversations.codec.tombstones import is_tombstone
 from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
@@ -30,6 +32,7 @@ from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_f
 __all__ = [
     "LARGEST_BODY_BYTES",
     "LARGEST_PARTIAL_BYTES",
+    "OUTCOME_KEPT_S",
     "SHORT_ABOUT_BYTES",
     "TURN_KEPT_S",
     "WRITE_UNIT_BYTES",
@@ -41,9 +44,12 @@ __all__ = [
     "bulk_of",
     "conversation_from_item",
     "conversation_to_item",
+    "empty_about_item",
     "is_tombstone",
     "message_from_item",
     "message_to_item",
+    "outcome_from_item",
+    "outcome_to_item",
     "receipt_from_item",
     "receipt_item",
     "to_json",

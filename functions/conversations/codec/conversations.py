@@ -31,6 +31,7 @@ def conversation_to_item(conversation: Conversation) -> Item:
         schema.LAST_SYSTEM_MESSAGE_ID: conversation.last_system_message_id,
         schema.ABOUT: _ABOUT_ELSEWHERE if about_item(conversation) else to_json(about_to_json(conversation.about)),
         schema.REQUEST_HASH: conversation.request_hash,
+        schema.CLEARED_AT: conversation.cleared_at,
     }
     numbers = {
         schema.VERSION: conversation.version,
@@ -63,6 +64,7 @@ def conversation_from_item(item: Item) -> Conversation:
         ttl_days=number_in(item, schema.TTL_DAYS),
         expires_at=number_in(item, schema.EXPIRES_AT),
         request_hash=text_in(item, schema.REQUEST_HASH),
+        cleared_at=text_in(item, schema.CLEARED_AT),
     )
 
 
@@ -78,6 +80,11 @@ def about_item(conversation: Conversation) -> Item | None:
         return None
     item: Item = {schema.ID: {"S": ids.about_record_id(conversation.id)}}
     return item | {_ABOUT: packed(text, others=size_of(item))}
+
+
+def empty_about_item(conversation_id: str) -> Item:
+    """What is left of the item of its own when all that is said fits into the conversation's again."""
+    return {schema.ID: {"S": ids.about_record_id(conversation_id)}, _ABOUT: {"S": to_json({})}}
 
 
 def about_of_item(item: Item) -> About:

@@ -4,7 +4,7 @@ import json
 
 from conversations import ids, schema
 from conversations.clock import NANOSECONDS, from_timestamp
-from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.codec.packing import Item, packed, size_of, text_in, to_json, unpacked
 from conversations.model import Turn, TurnStatus
 
 LARGEST_PARTIAL_BYTES = 100 * 1024
@@ -22,6 +22,8 @@ def turn_to_item(turn: Turn) -> Item:
         schema.UPDATED_AT: {"S": turn.updated_at},
         schema.EXPIRES_AT: {"N": str(changed_s + TURN_KEPT_S)},
     }
+    if turn.asked_key is not None:
+        item[schema.ASKED_KEY] = {"S": turn.asked_key}
     if turn.error is not None:
         item[schema.ERROR] = {"S": to_json(dict(turn.error))}
     if turn.partial_text:
@@ -42,4 +44,5 @@ def turn_from_item(item: Item) -> Turn | None:
         lease_until_ms=int(item[schema.LEASE_UNTIL]["N"]),
         partial_text=unpacked(item[schema.PARTIAL]) if schema.PARTIAL in item else "",
         error=json.loads(item[schema.ERROR]["S"]) if schema.ERROR in item else None,
+        asked_key=text_in(item, schema.ASKED_KEY),
     )
