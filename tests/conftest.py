@@ -7,6 +7,7 @@ for `tables`. `stack` is the whole service, deployed once by the CDK command lin
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import boto3
@@ -14,10 +15,16 @@ import httpx
 import pytest
 from botocore.config import Config
 
-from infra.local import environment
+from infra.local import environment, node
 from infra.local.emulator import Emulator, EmulatorSettings
 from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
+
+
+def pytest_configure() -> None:
+    """Let a plain `pytest` find Node.js: CDK's library starts it on import, and the stack is deployed with it."""
+    with suppress(node.ToolError):  # the tests that need them fail, the others need not
+        os.environ["PATH"] = node.path_with(node.prepare(), os.environ.get("PATH", os.defpath))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -146,6 +146,8 @@ class Emulator:
             "S3_PERSIST": "1" if settings.keep_state else "0",
             "S3_DATA_DIR": str(settings.objects),
             "TMPDIR": str(settings.scratch),
+            # A long poll holds one for 20 seconds.
+            "MINISTACK_WORKER_THREADS": "256",
             # It would listen on every interface for MQTT, and look for containers of its own to remove.
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",

@@ -5,9 +5,10 @@ import json
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from infra.local import sockets
 
@@ -35,7 +36,9 @@ def sole_use(folder: Path) -> Iterator[None]:
 def tidy(folder: Path) -> None:
     """Make the folder ready for a start, whatever way the last run ended."""
     shutil.rmtree(folder / "tmp", ignore_errors=True)  # code that functions ran from
-    _rewind_stream_positions(folder / "state" / "lambda.json")
+    _edit(folder / "state" / "lambda.json", _rewind_stream_positions)
+    _edit(folder / "state" / "cloudwatch_logs.json", _forget_logs)
+    _edit(folder / "state" / "cloudformation.json", _forget_events)
 
 
 def aws_socket(folder: Path) -> socket.socket:
@@ -49,18 +52,34 @@ def aws_socket(folder: Path) -> socket.socket:
     return opened
 
 
-def _rewind_stream_positions(functions: Path) -> None:
+def _edit(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change what MiniStack saved of one service."""
+    if file.exists():
+        saved = json.loads(file.read_text())
+        change(saved["payload"])
+        write_whole(file, json.dumps(saved))
+
+
+def _rewind_stream_positions(functions: dict[str, Any]) -> None:
     """Start reading the streams at their first record.
 
     MiniStack (1.5.33) keeps how far a function has read a stream, but not the records. The next ones are counted from
     zero again, so as many would be skipped as there were before.
     """
-    if not functions.exists():
-        return
-    saved = json.loads(functions.read_text())
-    positions = saved["payload"]["dynamodb_stream_positions"].get("data", {})
+    positions = functions["dynamodb_stream_positions"]["data"]
     positions.update(dict.fromkeys(positions, 0))
-    write_whole(functions, json.dumps(saved))
+
+
+def _forget_logs(logs: dict[str, Any]) -> None:
+    """Nothing removes old log events, all of which are saved every minute: start with empty groups."""
+    for group in logs["log_groups"]["data"].values():
+        group["streams"] = {}
+
+
+def _forget_events(stacks: dict[str, Any]) -> None:
+    """Each deployment adds some hundreds of events to those of all earlier ones."""
+    events = stacks["stack_events"]["data"]
+    events.update({stack: [] for stack in events})
 
 
 def write_whole(file: Path, text: str) -> None:
