@@ -11,7 +11,8 @@ from conversations.history import DEFAULT_LIST_LIMIT
 from conversations.model import Message, Turn
 from conversations.store import Store
 
-_POLL_S = 0.25
+_FIRST_POLL_S = 0.2
+_LONGEST_POLL_S = 1.0
 _NS_PER_S = 1_000_000_000
 
 
@@ -58,10 +59,12 @@ def follow(
         NotFoundError: as for ``turns.read_turn``.
     """
     until_ns = clock.now_ns() + int(wait_s * _NS_PER_S)
+    poll_s = _FIRST_POLL_S
     while True:
         turn, answer = turns.read_turn(store, clock, question)
         has_news = after is not None and len(turn.partial_text) > after
         left_s = (until_ns - clock.now_ns()) / _NS_PER_S
         if turn.status not in ("pending", "running") or has_news or left_s <= 0:
             return turn, answer
-        clock.sleep(min(_POLL_S, left_s))
+        clock.sleep(min(poll_s, left_s))
+        poll_s = min(_LONGEST_POLL_S, poll_s * 1.25)  # each poll is a read: those who wait long may wait a little more
