@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.metrics import Metrics
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from api.app import log_keys, make_app
 from api.invoker import LambdaInvoker
@@ -20,11 +20,12 @@ warnings.filterwarnings("ignore", "No application metrics to publish")  # many r
 _settings = ApiSettings.from_env(os.environ)
 _clients = Clients()
 _clock = SystemClock()
+_store = _clients.store(_settings.store, _clock)
 _logger = Logger()
 _metrics = Metrics()
 _app = make_app(
     Memory(
-        store=_clients.store(_settings.store, _clock),
+        store=_store,
         clock=_clock,
         invoker=LambdaInvoker(_clients.functions, _settings.turn_function),
         auth=_settings.auth,
@@ -41,4 +42,7 @@ _app = make_app(
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of the HTTP API (payload version 2.0)."""
     _logger.append_keys(request_id=context.aws_request_id, **log_keys(event))
-    return _app.resolve(event, context)
+    answer = _app.resolve(event, context)
+    if lost := _store.take_lost_pins():
+        _metrics.add_metric("LostPins", MetricUnit.Count, lost)
+    return answer

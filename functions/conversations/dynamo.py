@@ -1,6 +1,7 @@
 """The store on DynamoDB. One method is one call, or one call repeated until all of its answer is there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from conversations import dynamo_requests as requests
 from conversations.aws_errors import reading, writing
 from conversations.clock import Clock
 from conversations.codec import Item
-from conversations.errors import BusyError
+from conversations.errors import BusyError, ContendedError, LostPinError
 from conversations.model import Conversation, Draft, Message, Snapshot, Turn
 from conversations.objects import Objects
 from conversations.store import Listed, Outcome, Span
@@ -35,6 +36,12 @@ class DynamoStore:
         self._tables = tables
         self._objects = objects
         self._clock = clock
+        self._lost_pins = 0
+
+    def take_lost_pins(self) -> int:
+        """How many writes met others since this was last asked. They are tried again; many are a sign of a hot item."""
+        lost, self._lost_pins = self._lost_pins, 0
+        return lost
 
     # Reads
 
@@ -158,11 +165,11 @@ class DynamoStore:
         self._transact([requests.put(self._tables.conversations, item, new=True)], puts=[outcome_id])
 
     def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
-        with writing():
+        with self._writing():
             self._client.put_item(**requests.bury(self._tables.conversations, tombstone, expects))
 
     def claim(self, turn: Turn, *, expects: Turn | None) -> None:
-        with writing():
+        with self._writing():
             self._client.put_item(**requests.put_turn(self._tables.messages, turn, expects))
 
     def progress(self, turn: Turn, *, with_text: bool) -> None:
@@ -170,7 +177,7 @@ class DynamoStore:
         names = [schema.LEASE_UNTIL, schema.UPDATED_AT, schema.EXPIRES_AT]
         if with_text:
             names.append(schema.PARTIAL)
-        with writing():
+        with self._writing():
             self._client.update_item(
                 TableName=self._tables.messages,
                 Key={schema.ID: item[schema.ID]},
@@ -191,6 +198,15 @@ class DynamoStore:
 
     # The parts of calls
 
+    @contextmanager
+    def _writing(self, puts: Sequence[str] = ()) -> Iterator[None]:
+        try:
+            with writing(puts):
+                yield
+        except (LostPinError, ContendedError):
+            self._lost_pins += 1
+            raise
+
     def _listed(
         self, index: str, partition: tuple[str, str], sort: str, after: Listed | None, limit: int
     ) -> list[Listed]:
@@ -202,7 +218,7 @@ class DynamoStore:
         return replace(draft, large_key=self._objects.put(conversation_id, draft.local, bulk)) if bulk else draft
 
     def _transact(self, actions: Sequence[Mapping[str, Any]], *, puts: Sequence[str] = ()) -> None:
-        with writing(puts):
+        with self._writing(puts):
             self._client.transact_write_items(TransactItems=actions)
 
     def _query(self, query: dict[str, Any], limit: int) -> list[Item]:

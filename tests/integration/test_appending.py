@@ -116,6 +116,7 @@ def test_what_passes_is_tried_again(
     _append(store, clock, conversation_id, "x")
 
     assert len(failed) == 3
+    assert (store.take_lost_pins(), store.take_lost_pins()) == (3, 0)
     assert len(_chain(api, conversation_id)) == 1
 
 
