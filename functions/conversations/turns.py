@@ -130,20 +130,24 @@ def advance(store: Store, clock: Clock, turn: Turn, text: str | None) -> Turn:
     moved_on = replace(turn, updated_at=to_timestamp(now_ns), lease_until_ms=_lease_until(now_ns))
     if text is not None:
         moved_on = replace(moved_on, partial_text=text)
-    _progress(store, moved_on, with_text=text is not None)
+    _progress(store, clock, moved_on, with_text=text is not None)
     return moved_on
 
 
 def give_back(store: Store, clock: Clock, turn: Turn) -> None:
     """End the lease of an attempt that failed in passing, so that the next one need not wait for it."""
-    _progress(store, replace(turn, updated_at=to_timestamp(clock.now_ns()), lease_until_ms=0), with_text=False)
+    given_back = replace(turn, updated_at=to_timestamp(clock.now_ns()), lease_until_ms=0)
+    _progress(store, clock, given_back, with_text=False)
 
 
-def _progress(store: Store, turn: Turn, *, with_text: bool) -> None:
-    try:
-        store.progress(turn, with_text=with_text)
-    except LostPinError as signal:
-        raise SupersededError from signal
+def _progress(store: Store, clock: Clock, turn: Turn, *, with_text: bool) -> None:
+    def once() -> None:
+        try:
+            store.progress(turn, with_text=with_text)
+        except LostPinError as signal:
+            raise SupersededError from signal
+
+    until_written(once, clock)
 
 
 def finish(store: Store, clock: Clock, question: Question, turn: Turn, answer: Draft) -> Message:

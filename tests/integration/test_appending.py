@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from botocore.exceptions import ConnectionClosedError
 
 from conversations import appending
 from conversations.appending import Appending
 from conversations.clock import SystemClock
 from conversations.dynamo import DynamoStore
 from conversations.model import Draft, Message
+from tests.bed.faults import fail_first, service_error, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.messages import said
 from tests.bed.tables import Tables
@@ -62,48 +62,16 @@ def test_clocks_that_differ_or_run_backwards_do_not_disorder_a_chain(api: Api, s
     assert [m["content"][0]["text"] for m in _chain(api, conversation_id)] == list("012345")
 
 
-def _fail_first(client: Any, operation: str, times: int, answer: Callable[[Any], Any]) -> list[int]:
-    """Answer the first calls of an operation in place of the engine."""
-    failed: list[int] = []
-
-    def hook(request: Any, **_: Any) -> Any:
-        if len(failed) < times:
-            failed.append(1)
-            return answer(request)
-        return None
-
-    client.meta.events.register(f"before-send.dynamodb.{operation}", hook)
-    return failed
-
-
-class _Body:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def stream(self, **_: Any) -> Any:
-        yield self._data
-
-
-def _error(code: str, reasons: list[str] | None = None) -> Callable[[Any], Any]:
-    from botocore.awsrequest import AWSResponse
-
-    document: dict[str, Any] = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": code}
-    if reasons:
-        document["CancellationReasons"] = [{"Code": reason} for reason in reasons]
-    headers = {"content-type": "application/x-amz-json-1.0"}
-    return lambda request: AWSResponse(request.url, 400, headers, _Body(json.dumps(document).encode()))
-
-
 @pytest.mark.parametrize(
     "fault",
     [
-        _error("TransactionCanceledException", ["TransactionConflict", "None"]),
-        _error("TransactionCanceledException", ["ThrottlingError", "None"]),
-        _error("TransactionCanceledException", ["None", "ProvisionedThroughputExceeded"]),
-        _error("TransactionCanceledException", ["ConditionalCheckFailed", "None"]),
-        _error("ThrottlingException"),
-        _error("TransactionInProgressException"),
-        _error("InternalServerError"),
+        service_error("TransactionCanceledException", ["TransactionConflict", "None"]),
+        service_error("TransactionCanceledException", ["ThrottlingError", "None"]),
+        service_error("TransactionCanceledException", ["None", "ProvisionedThroughputExceeded"]),
+        service_error("TransactionCanceledException", ["ConditionalCheckFailed", "None"]),
+        service_error("ThrottlingException"),
+        service_error("TransactionInProgressException"),
+        service_error("InternalServerError"),
     ],
     ids=["conflict", "throttled", "index throttled", "lost pin", "throttled call", "in progress", "internal"],
 )
@@ -111,7 +79,7 @@ def test_what_passes_is_tried_again(
     api: Api, store: DynamoStore, own_dynamodb: Any, clock: TestClock, fault: Callable[[Any], Any]
 ) -> None:
     conversation_id = api.create()
-    failed = _fail_first(own_dynamodb, "TransactWriteItems", 3, fault)
+    failed = fail_first(own_dynamodb, "TransactWriteItems", 3, fault)
 
     _append(store, clock, conversation_id, "x")
 
@@ -125,13 +93,7 @@ def test_a_write_whose_answer_was_lost_is_not_written_twice(
 ) -> None:
     conversation_id = api.create()
 
-    def write_and_hang_up(request: Any) -> Any:
-        from botocore.httpsession import URLLib3Session
-
-        URLLib3Session().send(request.prepare() if hasattr(request, "prepare") else request)
-        raise ConnectionClosedError(endpoint_url=request.url)
-
-    failed = _fail_first(own_dynamodb, "TransactWriteItems", 1, write_and_hang_up)
+    failed = fail_first(own_dynamodb, "TransactWriteItems", 1, write_and_hang_up)
 
     message = _append(store, clock, conversation_id, "once")
 
@@ -146,13 +108,7 @@ def test_a_lost_answer_to_an_unnamed_answer_is_not_written_twice(
     conversation_id = api.create()
     question = api.say(conversation_id, "q")
 
-    def write_and_hang_up(request: Any) -> Any:
-        from botocore.httpsession import URLLib3Session
-
-        URLLib3Session().send(request)
-        raise ConnectionClosedError(endpoint_url=request.url)
-
-    _fail_first(own_dynamodb, "TransactWriteItems", 1, write_and_hang_up)
+    fail_first(own_dynamodb, "TransactWriteItems", 1, write_and_hang_up)
     answer = api.say(conversation_id, "a", "assistant")
 
     assert answer["id"] == question["id"] + ".response"
@@ -164,7 +120,7 @@ def test_what_never_ends_is_busy_after_a_while(
 ) -> None:
     conversation_id = api.create()
     monkeypatch.setattr("conversations.retrying.until_written.__kwdefaults__", {"give_up_after_s": 0.3})
-    _fail_first(own_dynamodb, "TransactWriteItems", 10_000, _error("ThrottlingException"))
+    fail_first(own_dynamodb, "TransactWriteItems", 10_000, service_error("ThrottlingException"))
 
     answer = api.call(
         "POST", f"/conversations/{conversation_id}/messages", {"role": "user", "content": [{"text": "x"}]}

@@ -16,6 +16,7 @@ from conversations.clock import NANOSECONDS
 from conversations.dynamo import DynamoStore
 from conversations.errors import LeasedError, ModelError, ModelUnavailableError
 from conversations.settings import StoreSettings
+from tests.bed.faults import fail_first, service_error
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said, tool_result
@@ -165,8 +166,9 @@ def test_the_same_event_twice_at_once_gives_one_answer(api: Api, worker: Worker,
 
 
 def test_a_lease_that_ran_out_is_taken_over_and_the_late_answer_is_not_written(
-    api: Api, worker: Worker, model: PlayedModel, clock: TestClock
+    api: Api, worker: Worker, model: PlayedModel, clock: TestClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("conversations.answering.HEARTBEAT_NS", 3600 * NANOSECONDS)  # it hangs, and prolongs nothing
     conversation_id = api.create()
     message_id, descriptor = _ask(api, conversation_id)
     asked, go_on = threading.Event(), threading.Event()
@@ -464,3 +466,24 @@ def test_the_deployment_bounds_a_history_and_the_answer(
     assert model.requests[-1].messages == [{"role": "user", "content": said("short")}]
     assert model.requests[-1].inference_configuration == {"maxTokens": 7}
     assert model.requests[-1].system == said("s")
+
+
+@pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "TransactWriteItems"])
+def test_a_conflict_on_any_write_of_a_turn_is_tried_again(
+    api: Api, worker: Worker, model: PlayedModel, own_dynamodb: Any, clock: TestClock, operation: str
+) -> None:
+    """Single writes are refused too while a transaction is at the same item (TransactionConflictException)."""
+    conversation_id = api.create()
+    message_id, descriptor = _ask(api, conversation_id)
+
+    def slow() -> Iterator[Mapping[str, Any]]:
+        events = list(deltas("a", "b"))
+        clock.offset_s += 1
+        yield from events
+
+    model.scripts = [slow]
+    failed = fail_first(own_dynamodb, operation, 2, service_error("TransactionConflictException"))
+
+    assert worker.answer(dict(descriptor), PLENTY_MS) == {"outcome": "complete", "attempt": 1}
+    assert len(failed) == 2
+    assert _turn(api, conversation_id, message_id)["message"]["content"] == said("ab")
