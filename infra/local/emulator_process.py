@@ -27,6 +27,8 @@ from hypercorn.typing import Framework
 from ministack.core import lambda_runtime
 from ministack.core.persistence import save_state
 
+from infra.local import shared_code
+
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -153,6 +155,7 @@ def main() -> None:
     parser.add_argument("--front-port", type=int)
     parser.add_argument("--keep-state", action="store_true")
     given = parser.parse_args()
+    shared_code.share()
     asyncio.run(_main(given.sockets, given.front_port, keeps_state=given.keep_state))
 
 
