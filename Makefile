@@ -27,8 +27,8 @@ token: .venv/installed  ## a token for a service that runs with AUTH=jwt (USER=a
 test: check  ## check, then all tests
 	$(PYTHON) -m pytest
 
-test-fast: .venv/installed  ## the tests that need no deployed stack, in less than a minute
-	$(PYTHON) -m pytest -m 'not stack'
+test-fast: .venv/installed  ## the tests that need neither a stack nor CDK, in less than a minute
+	$(PYTHON) -m pytest -m 'not stack and not slow'
 
 check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .

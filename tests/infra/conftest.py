@@ -19,6 +19,13 @@ NO_BUNDLING: dict[str, Any] = {"aws:cdk:bundling-stacks": []}
 Synthesise = Callable[..., Deployment]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here need the CDK, whose kernel alone takes seconds to start."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def new_app(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., cdk.App]:
     """An app as the command line would start it, with these options."""
