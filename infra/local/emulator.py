@@ -1,6 +1,7 @@
 """Starts, watches and ends the process that plays AWS (`emulator_process.py`)."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from infra.local import environment, sockets
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START_TIMEOUT_S = 30.0
-_STOP_TIMEOUT_S = 30.0  # the drain, the workers' grace and the last save of a large state
+_STOP_TIMEOUT_S = 120.0  # the drain, the workers' grace and the last save of a large state
 
 
 class EmulatorError(Exception):
@@ -112,6 +113,7 @@ class Emulator:
             process.wait()
         finally:
             _kill_group(process.pid)
+            shutil.rmtree(self._settings.scratch, ignore_errors=True)
 
     def _spawn(self) -> None:
         kept = [opened for opened in (self._aws, self._front) if opened is not None]

@@ -56,6 +56,9 @@ def _run(given: argparse.Namespace, front: socket.socket, signals: StopSignals) 
             try:
                 _show(stack, given)
                 stack.emulator.wait()
+            except StopRequested:
+                say("\nstopping: work in hand may end, then the state is saved")
+                raise
             finally:
                 signals.hold()
             raise EmulatorError(f"the emulator ended by itself:\n{stack.emulator.log_tail()}")

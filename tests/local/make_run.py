@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -38,13 +38,13 @@ def command(target: str, **variables: object) -> list[str]:
 
 
 def run_to_its_end(
-    target: str, environ: Mapping[str, str] | None = None, **variables: object
+    target: str, environ: dict[str, str] | None = None, **variables: object
 ) -> subprocess.CompletedProcess[str]:
     """`make TARGET` for what ends by itself."""
     return subprocess.run(
         command(target, **variables),
         cwd=ROOT,
-        env={**os.environ, **(environ or {})},
+        env=_environment() | (environ or {}),
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -52,11 +52,22 @@ def run_to_its_end(
     )
 
 
+def _environment() -> dict[str, str]:
+    """Without what `make test` hands on to a `make` below it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+
+
 def shell(*lines: str) -> str:
     """What a shell prints when these lines are pasted into it."""
     script = "\n".join(lines)
     return subprocess.run(
-        ["bash", "-euc", script], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+        ["bash", "-euc", script],
+        cwd=ROOT,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=True,
     ).stdout
 
 
@@ -72,7 +83,7 @@ class MakeRun:
         self._process = subprocess.Popen(
             [*_IN_TERMINAL, os.ttyname(self._terminal), *command("run", **variables)],
             cwd=ROOT,
-            env=os.environ | _OTHER_ACCOUNT,
+            env=_environment() | _OTHER_ACCOUNT,
             start_new_session=True,
         )
         self.folder = Path(str(variables["LOCAL_DIR"]))
