@@ -95,7 +95,7 @@ class Server:
         logger.info("stopping")
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle(), DRAIN_S)
-        _end_functions()
+        lambda_runtime.reset()  # all workers end; their code is shared, so this is quick
         if self._keeps_state:
             for name, state_of in ministack._build_persistence_save_dict().items():
                 if (state := _taken(name, state_of)) is not None:
@@ -108,14 +108,6 @@ class Server:
         """Wait until no request and no function is at work."""
         while self._in_flight or lambda_runtime.workers_in_use():
             await asyncio.sleep(0.02)
-
-
-def _end_functions() -> None:
-    """End all workers. Their code stays: removing dozens of copies takes long, and the state is not saved yet."""
-    for workers in lambda_runtime._workers.values():
-        for worker in workers:
-            worker._tmpdir = None
-    lambda_runtime.reset()
 
 
 def _taken(name: str, state_of: Callable[[], Any]) -> Any:
