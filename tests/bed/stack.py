@@ -1,7 +1,7 @@
-"""The deployed local stack of a test session: what `make run` brings up, with two doubles in its functions' way.
+"""The deployed local stack of a test session: what `make run` brings up, with doubles in its functions' way.
 
 The CDK command line deploys the real app once (about 20 seconds). The functions reach the scripted Bedrock instead of
-MiniStack's stand-in, and their invocations of other functions pass the recorder.
+MiniStack's stand-in, their invocations of other functions pass the recorder, and their calls of DynamoDB the meter.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infra.local import sockets
+import httpx
+
+from infra.local import sign_in, sockets
 from infra.local.clients import client
 from infra.local.local_stack import LocalStack, LocalStackSettings, running
+from tests.bed import processes
+from tests.bed.dynamodb_meter import DynamoDBMeter
 from tests.bed.recorder import LambdaRecorder
 from tests.bed.scripted_bedrock import ScriptedBedrock
 
@@ -21,9 +25,11 @@ from tests.bed.scripted_bedrock import ScriptedBedrock
 class Stack:
     """What a test may touch."""
 
+    folder: Path
     local: LocalStack
     bedrock: ScriptedBedrock
     lambda_recorder: LambdaRecorder
+    meter: DynamoDBMeter
 
     @property
     def api_url(self) -> str:
@@ -57,14 +63,29 @@ class Stack:
     def cleanup_function(self) -> str:
         return self.local.outputs["CleanupFunctionName"]
 
+    def http(self, token: str | None = None) -> httpx.Client:
+        """A client whose root is the service, for someone who sends this token."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        limits = httpx.Limits(max_connections=64)
+        return httpx.Client(base_url=self.api_url, headers=headers, timeout=60, trust_env=False, limits=limits)
+
+    def token(self, user: str, *groups: str) -> str:
+        """An access token of a user of the stack's pool, as `make token` makes it."""
+        return sign_in.token(self.folder, user, list(groups))
+
     def client(self, service: str) -> Any:
         """An SDK client of the emulated account."""
         return client(service, self.endpoint_url)
+
+    def workers(self, function_name: str) -> list[int]:
+        """The ids of the processes that run a function."""
+        return processes.workers(self.folder, function_name)
 
     def reset(self) -> None:
         """Forget what the last test scripted and what was recorded."""
         self.bedrock.reset()
         self.lambda_recorder.reset()
+        self.meter.reset()
 
     def log_tail(self) -> str:
         return self.local.emulator.log_tail(120)
@@ -75,11 +96,20 @@ def deployed(
     folder: Path, *, auth: str = "none", options: Mapping[str, str] | None = None, **variables: str
 ) -> Iterator[Stack]:
     """Deploy into a fresh emulator; `variables` are added to the environment of all functions."""
-    with ScriptedBedrock() as bedrock, LambdaRecorder() as recorder, sockets.listening() as front:
-        doubles = {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url, "AWS_ENDPOINT_URL_LAMBDA": recorder.url}
+    with (
+        ScriptedBedrock() as bedrock,
+        LambdaRecorder() as recorder,
+        DynamoDBMeter() as meter,
+        sockets.listening() as front,
+    ):
+        doubles = {
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url,
+            "AWS_ENDPOINT_URL_LAMBDA": recorder.url,
+            "AWS_ENDPOINT_URL_DYNAMODB": meter.url,
+        }
         settings = LocalStackSettings(
             folder=folder, front=front, auth=auth, options=options or {}, variables=doubles | variables
         )
         with running(settings) as local:
-            recorder.upstream = local.emulator.endpoint_url
-            yield Stack(local=local, bedrock=bedrock, lambda_recorder=recorder)
+            recorder.upstream = meter.upstream = local.emulator.endpoint_url
+            yield Stack(folder=folder, local=local, bedrock=bedrock, lambda_recorder=recorder, meter=meter)

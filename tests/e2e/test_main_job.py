@@ -14,37 +14,9 @@ import pytest
 from tests.bed.messages import VECTORS, complaints, said
 from tests.bed.replies import EndWithoutStop, Hold, Reply, Text, invalid, text, throttled
 from tests.bed.stack import Stack
+from tests.e2e.calls import append, ask, create, followed
 
 pytestmark = pytest.mark.stack
-
-
-def create(http: httpx.Client, **members: Any) -> str:
-    """The path of a new conversation."""
-    created = http.post("/conversations", json=members)
-    assert created.status_code == 201, created.text
-    return f"/conversations/{created.json()['id']}"
-
-
-def append(http: httpx.Client, path: str, content: Any, role: str = "user", **members: Any) -> dict[str, Any]:
-    appended = http.post(f"{path}/messages", json={"role": role, "content": content, **members})
-    assert appended.status_code == 201, appended.text
-    message: dict[str, Any] = appended.json()
-    return message
-
-
-def ask(http: httpx.Client, path: str, question: str) -> str:
-    """Ask for an answer; returns the id of the user's message."""
-    asked = http.post(f"{path}/turns", json={"content": said(question)})
-    assert asked.status_code == 202, asked.text
-    return str(asked.json()["message"]["id"])
-
-
-def followed(http: httpx.Client, path: str, message_id: str, **query: Any) -> dict[str, Any]:
-    """The turn once it has ended, or after 20 seconds."""
-    answer = http.get(f"{path}/turns/{message_id}", params={"wait": 20, **query})
-    assert answer.status_code == 200, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
 
 
 def test_two_turns_are_four_items_and_the_second_is_asked_with_the_first(http: httpx.Client, stack: Stack) -> None:
