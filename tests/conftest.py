@@ -17,6 +17,7 @@ from botocore.config import Config
 
 from infra.local import environment, node
 from infra.local.emulator import Emulator, EmulatorSettings
+from tests.bed.documented import check_response
 from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
 
@@ -80,8 +81,9 @@ def stack(_deployed_stack: Stack) -> Stack:
 
 @pytest.fixture
 def http(stack: Stack) -> Iterator[httpx.Client]:
-    """A client whose root is the service."""
-    with httpx.Client(base_url=stack.api_url, timeout=60, trust_env=False) as client:
+    """A client whose root is the service; every answer is held to the OpenAPI document."""
+    hooks = {"response": [check_response]}
+    with httpx.Client(base_url=stack.api_url, timeout=60, trust_env=False, event_hooks=hooks) as client:
         yield client
 
 

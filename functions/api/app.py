@@ -10,10 +10,10 @@ from aws_lambda_powertools.metrics import Metrics
 
 from api.conversation_routes import ConversationRoutes
 from api.errors import error_body, internal_body, status_of
-from api.identity import SERVICE_PREFIX
+from api.identity import SERVICE_PREFIX, Auth
 from api.memory import Memory
 from api.message_routes import MessageRoutes
-from api.routes import answer
+from api.routes import JSON, answer
 from api.turn_routes import TurnRoutes
 from conversations.errors import NotFoundError, ServiceError
 
@@ -27,8 +27,16 @@ def make_app(memory: Memory, status: Mapping[str, str], logger: Logger, metrics:
     MessageRoutes(app, memory, metrics)
     TurnRoutes(app, memory, metrics)
     app.get("/status")(lambda: answer(200, status))
+    app.get("/openapi.json")(lambda: _document(memory.auth))
     _answer_errors(app, logger)
     return app
+
+
+def _document(auth: Auth) -> Response[str]:
+    """This API as OpenAPI; public, so that tools can read it."""
+    from api.openapi.document import document_text  # noqa: PLC0415 - a cold start does not pay for it
+
+    return Response(status_code=200, content_type=JSON, body=document_text(auth))
 
 
 def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:

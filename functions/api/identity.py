@@ -13,7 +13,7 @@ ANONYMOUS = "anonymous"
 SERVICE_PREFIX = "/service"
 OWNER_HEADER = "x-owner"
 _ADMINISTRATORS = "admin"
-_LONGEST_OWNER = 256
+LONGEST_OWNER_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _service(event: Mapping[str, Any], authorizer: Mapping[str, Any]) -> Caller:
     if not authorizer.get("iam"):
         raise UnauthorizedError("Calls under /service are signed with the credentials of an AWS principal.")
     owner = (event.get("headers") or {}).get(OWNER_HEADER, "")
-    if not owner or owner == EVERYBODY or len(owner.encode()) > _LONGEST_OWNER or "\0" in owner:
-        message = f"The header {OWNER_HEADER} names the owner: 1 to {_LONGEST_OWNER} bytes."
+    if not owner or owner == EVERYBODY or len(owner.encode()) > LONGEST_OWNER_BYTES or "\0" in owner:
+        message = f"The header {OWNER_HEADER} names the owner: 1 to {LONGEST_OWNER_BYTES} bytes."
         raise InvalidRequestError(message, field=OWNER_HEADER)
     return Caller(owner)

@@ -21,7 +21,7 @@ from conversations.model import Draft
 from conversations.reading import Room, read_page
 
 _ROUTE = "messages"
-_MOST_TOKENS = 10_000_000
+MOST_TOKENS = 10_000_000
 
 
 class MessageRoutes(Routes):
@@ -92,7 +92,7 @@ class MessageRoutes(Routes):
         return answer(200, prompt_json(history.prompt))
 
     def _history_query(self, query: Mapping[str, str]) -> HistoryQuery:
-        most_tokens = parameters.integer_parameter(query, "maxTokens", least=1, most=_MOST_TOKENS)
+        most_tokens = parameters.integer_parameter(query, "maxTokens", least=1, most=MOST_TOKENS)
         return HistoryQuery(
             current_message_id=query.get("currentMessageId"),
             window=Window(

@@ -82,7 +82,7 @@ def message_draft(body: Body, *, local: str, prefix: str = "") -> Draft:
     content = check_content(body.get("content"), field=f"{prefix}content")
     if role == "tool":
         check_tool_results_only(content, field=f"{prefix}content")
-    question = optional_text(body, "associatedUserMessageId", prefix=prefix)
+    question = optional_text(body, "associatedUserMessageId", longest=ids.LONGEST_MESSAGE_ID, prefix=prefix)
     if question is not None and role != "assistant":
         raise _invalid(f"{prefix}associatedUserMessageId", "is for assistant messages only")
     return _draft(body, role, content, local, prefix, question)
@@ -159,7 +159,7 @@ def known_members(body: Body, known: frozenset[str], prefix: str = "") -> None:
             raise _invalid(f"{prefix}{name[:64]}", f"is not known here; known are {', '.join(sorted(known))}")
 
 
-def optional_text(body: Body, name: str, *, longest: int = 1024, prefix: str = "") -> str | None:
+def optional_text(body: Body, name: str, *, longest: int, prefix: str = "") -> str | None:
     """A text, or ``None`` if it is missing or null."""
     value = body.get(name)
     if value is None:

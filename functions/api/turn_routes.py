@@ -14,7 +14,7 @@ from conversations.turns import Question
 
 _ROUTE = "turns"
 LONGEST_WAIT_S = 20  # the gateway ends a request after 30 s
-_MOST_CHARACTERS = 10_000_000
+MOST_CHARACTERS = 10_000_000
 
 
 class TurnRoutes(Routes):
@@ -58,7 +58,7 @@ class TurnRoutes(Routes):
             self.memory.clock,
             Question(conversation_id, message_id, request.caller.scope),
             wait_s=parameters.integer_parameter(request.query, "wait", least=0, most=LONGEST_WAIT_S) or 0,
-            after=parameters.integer_parameter(request.query, "after", least=0, most=_MOST_CHARACTERS),
+            after=parameters.integer_parameter(request.query, "after", least=0, most=MOST_CHARACTERS),
         )
         shown = {"message": message_json(message)} if message else {}
         return answer(200, {"turn": turn_json(turn), **shown})

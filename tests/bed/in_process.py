@@ -1,4 +1,7 @@
-"""The real API without a gateway: events of the HTTP API go in, its answers come out, over the store of a test."""
+"""The real API without a gateway: events of the HTTP API go in, its answers come out, over the store of a test.
+
+Every answer is held to the OpenAPI document.
+"""
 
 import json
 from collections.abc import Mapping
@@ -14,6 +17,7 @@ from api.memory import Memory
 from conversations.clock import Clock
 from conversations.errors import BusyError
 from conversations.store import Store
+from tests.bed.documented import Exchange, check_exchange
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Api:
         self.invocations = Invocations()
         memory = Memory(store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens)
         status = {"version": "test", "stage": "test", "region": "test"}
-        self._app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
+        self.app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
         self.authorizer: dict[str, Any] = {}
 
     def as_user(self, subject: str, groups: str = "[]") -> None:
@@ -69,13 +73,15 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         text = raw if raw is not None else None if body is None else json.dumps(body)
+        sent_headers = {name.lower(): value for name, value in (headers or {}).items()}
+        sent_query = {name: str(value) for name, value in (query or {}).items()}
         event = {
             "version": "2.0",
             "routeKey": "$default",
             "rawPath": path,
             "rawQueryString": "",
-            "headers": {name.lower(): value for name, value in (headers or {}).items()},
-            "queryStringParameters": {name: str(value) for name, value in (query or {}).items()} or None,
+            "headers": sent_headers,
+            "queryStringParameters": sent_query or None,
             "requestContext": {
                 "http": {"method": method, "path": path},
                 "requestId": "request",
@@ -85,8 +91,20 @@ class Api:
             "body": text,
             "isBase64Encoded": False,
         }
-        answer = self._app.resolve(json.loads(json.dumps(event)), _Context())  # type: ignore[arg-type]
-        return Answer(answer["statusCode"], answer.get("headers", {}), json.loads(answer["body"] or "null"))
+        answer = self.app.resolve(json.loads(json.dumps(event)), _Context())  # type: ignore[arg-type]
+        check_exchange(
+            Exchange(
+                method=method,
+                path=path,
+                status=answer["statusCode"],
+                answered=answer["body"],
+                query=sent_query,
+                headers=sent_headers,
+                sent=text or "",
+                answer_headers={name.lower(): value for name, value in answer["headers"].items()},
+            )
+        )
+        return Answer(answer["statusCode"], answer["headers"], json.loads(answer["body"] or "null"))
 
     def create(self, **members: Any) -> str:
         """A new conversation's id."""

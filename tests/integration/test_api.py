@@ -85,6 +85,32 @@ BAD_MEMBERS: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": CONTENT}, {"role": "user"}]}, "messages[1].content"),
     ({"messages": [{"role": "user", "content": CONTENT, "clientMessageId": "a"}] * 2}, "messages"),
 ]
+BAD_CONVERSATIONS: list[tuple[dict[str, Any], str]] = [
+    ({"name": 5}, "name"),
+    ({"name": ""}, "name"),
+    ({"name": "n" * 1025}, "name"),
+    ({"metadata": "x"}, "metadata"),
+    ({"sessionId": ""}, "sessionId"),
+    ({"sessionId": "a\0b"}, "sessionId"),
+    ({"sessionId": "ü" * 513}, "sessionId"),
+    ({"ttlDays": 0}, "ttlDays"),
+    ({"ttlDays": True}, "ttlDays"),
+    ({"ttlDays": 1.5}, "ttlDays"),
+    ({"madeUp": 1}, "madeUp"),
+]
+BAD_PARAMETERS: list[tuple[str, dict[str, str], str]] = [
+    ("", {"limit": "0"}, "limit"),
+    ("", {"limit": "1001"}, "limit"),
+    ("", {"limit": "x"}, "limit"),
+    ("", {"limit": "-1"}, "limit"),
+    ("", {"limit": "٣"}, "limit"),
+    ("", {"madeUp": "1"}, "madeUp"),
+    ("/C/messages", {"order": "up"}, "order"),
+    ("/C/history", {"maxMessages": "0"}, "maxMessages"),
+    ("/C/history", {"maxTokens": "1.5"}, "maxTokens"),
+    ("/C/turns/M", {"wait": "21"}, "wait"),
+    ("/C/turns/M", {"after": "x"}, "after"),
+]
 
 
 def _refused(answer: Any, field: str, status: int = 400) -> None:
@@ -111,43 +137,13 @@ def test_what_breaks_a_rule_is_refused_by_name_and_nothing_stored(api: Api, body
     assert api.call("GET", path).body == {"messages": [], "nextCursor": None}
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"name": 5}, "name"),
-        ({"name": ""}, "name"),
-        ({"name": "n" * 1025}, "name"),
-        ({"metadata": "x"}, "metadata"),
-        ({"sessionId": ""}, "sessionId"),
-        ({"sessionId": "a\0b"}, "sessionId"),
-        ({"sessionId": "ü" * 513}, "sessionId"),
-        ({"ttlDays": 0}, "ttlDays"),
-        ({"ttlDays": True}, "ttlDays"),
-        ({"ttlDays": 1.5}, "ttlDays"),
-        ({"madeUp": 1}, "madeUp"),
-    ],
-)
+@pytest.mark.parametrize(("body", "field"), BAD_CONVERSATIONS)
 def test_a_conversation_that_breaks_a_rule_is_refused(api: Api, body: Any, field: str) -> None:
     _refused(api.call("POST", "/conversations", body), field)
     assert api.call("GET", "/conversations").body["conversations"] == []
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "field"),
-    [
-        ("", {"limit": "0"}, "limit"),
-        ("", {"limit": "1001"}, "limit"),
-        ("", {"limit": "x"}, "limit"),
-        ("", {"limit": "-1"}, "limit"),
-        ("", {"limit": "٣"}, "limit"),
-        ("", {"madeUp": "1"}, "madeUp"),
-        ("/C/messages", {"order": "up"}, "order"),
-        ("/C/history", {"maxMessages": "0"}, "maxMessages"),
-        ("/C/history", {"maxTokens": "1.5"}, "maxTokens"),
-        ("/C/turns/M", {"wait": "21"}, "wait"),
-        ("/C/turns/M", {"after": "x"}, "after"),
-    ],
-)
+@pytest.mark.parametrize(("path", "query", "field"), BAD_PARAMETERS)
 def test_a_parameter_that_breaks_a_rule_is_refused(api: Api, path: str, query: dict[str, str], field: str) -> None:
     conversation_id = api.create()
     message = api.say(conversation_id, "x")

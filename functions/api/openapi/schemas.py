@@ -1,0 +1,244 @@
+"""Schemas of what is ours: closed, so that a member which nobody described is a mistake on either side.
+
+Bounds come from where they are enforced. JSON Schema counts characters where some of ours count bytes: there the bound
+is necessary, and the description says the rest.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from api import parameters
+from api.openapi.content import schema_ref
+from conversations import ids
+from conversations.appending import LARGEST_BATCH
+from conversations.clock import TIMESTAMP
+from conversations.model import ROLES, Role, TurnStatus
+
+
+def closed(properties: Mapping[str, Any], *, optional: tuple[str, ...] = (), description: str = "") -> dict[str, Any]:
+    """The schema of an object with these members and no others; all are required but the optional ones."""
+    return {
+        "type": "object",
+        **({"description": description} if description else {}),
+        "required": [name for name in properties if name not in optional],
+        "properties": dict(properties),
+        "additionalProperties": False,
+    }
+
+
+def _all_optional(properties: Mapping[str, Any], description: str) -> dict[str, Any]:
+    return closed(properties, optional=tuple(properties), description=description)
+
+
+def _pattern(expression: str) -> str:
+    r"""A pattern as ECMA-262 writes it, which has no ``\Z``."""
+    return "^" + expression.removesuffix(r"\Z") + "$"
+
+
+def _list_of(name: str, **bounds: int) -> dict[str, Any]:
+    return {"type": "array", "items": schema_ref(name), **bounds}
+
+
+_ID = {"type": "string", "description": "Opaque."}
+_ID_OR_NULL = {"type": ["string", "null"], "description": "Opaque."}
+_COUNT = {"type": "integer", "minimum": 0}
+_TIME = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": _pattern(TIMESTAMP.pattern),
+    "description": "RFC 3339 in UTC with nine fraction digits: text order is time order.",
+}
+_NAME = {"type": ["string", "null"], "minLength": 1, "maxLength": parameters.LONGEST_NAME}
+_METADATA = {"type": "object", "description": "Free JSON of the caller's own."}
+_NEW_METADATA = {
+    "type": ["object", "null"],
+    "description": f"Free JSON of the caller's own, of {parameters.LARGEST_METADATA_BYTES} bytes at most.",
+}
+_NEW_TTL_DAYS = {
+    "type": ["integer", "null"],
+    "minimum": 1,
+    "maximum": parameters.MOST_TTL_DAYS,
+    "description": "Days without activity after which the conversation expires; never without it.",
+}
+_CURSOR = {"type": ["string", "null"], "description": "Where the next page begins; `null` at the end."}
+_AI_CONTEXT = {"description": "What the application says of the situation: any JSON, shown to the model once."}
+_CLIENT_MESSAGE_ID = {
+    "type": ["string", "null"],
+    "pattern": _pattern(ids.CLIENT_MESSAGE_ID.pattern),
+    "description": "The caller's own id for the message: the same one twice has one effect.",
+}
+_QUESTION_ID = {
+    "type": ["string", "null"],
+    "minLength": 1,
+    "maxLength": ids.LONGEST_MESSAGE_ID,
+    "description": "The message that this one answers; that directly before it unless said otherwise.",
+}
+_NOT_FOR_THIS_ROLE = {"type": "null"}
+_SOMETHING_VISIBLE = {
+    "anyOf": [{"not": {"required": ["text"]}}, {"properties": {"text": {"pattern": r"\S"}}}],
+}
+_NEW_MEMBERS: dict[str, Any] = {
+    "content": schema_ref("NewContent"),
+    "aiContext": _AI_CONTEXT,
+    "metadata": _NEW_METADATA,
+    "toolConfiguration": {"anyOf": [schema_ref("ToolConfiguration"), {"type": "null"}]},
+}
+_TOOL_RESULTS_ONLY = {"allOf": [schema_ref("NewContent"), {"items": {"required": ["toolResult"]}}]}
+
+
+def _new_message(role: Role, **own: Any) -> dict[str, Any]:
+    members = {
+        "role": {"const": role},
+        **_NEW_MEMBERS,
+        "associatedUserMessageId": _NOT_FOR_THIS_ROLE,
+        "clientMessageId": _NOT_FOR_THIS_ROLE,
+        **own,
+    }
+    return closed(members, optional=tuple(name for name in members if name not in ("role", "content")))
+
+
+_NEW_MESSAGES = {
+    "user": ("NewUserMessage", _new_message("user", clientMessageId=_CLIENT_MESSAGE_ID)),
+    "assistant": ("NewAssistantMessage", _new_message("assistant", associatedUserMessageId=_QUESTION_ID)),
+    "system": ("NewSystemMessage", _new_message("system")),
+    "tool": ("NewToolMessage", _new_message("tool", content=_TOOL_RESULTS_ONLY)),
+}
+
+REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
+    "NewConversation": _all_optional(
+        {
+            "name": _NAME,
+            "metadata": _NEW_METADATA,
+            "sessionId": {
+                "type": ["string", "null"],
+                "minLength": 1,
+                "maxLength": parameters.LONGEST_SESSION_ID_BYTES,
+                "pattern": "^[^\\u0000]*$",
+                "description": "The caller's own name for the conversation: any text without NUL of "
+                f"{parameters.LONGEST_SESSION_ID_BYTES} bytes at most.",
+            },
+            "ttlDays": _NEW_TTL_DAYS,
+        },
+        "What a new conversation is to be.",
+    ),
+    "ConversationChange": _all_optional(
+        {"name": _NAME, "metadata": _NEW_METADATA, "ttlDays": _NEW_TTL_DAYS},
+        "What is given replaces what was, `null` takes it away, the rest stays.",
+    ),
+    "ConversationIds": closed(
+        {"ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": parameters.MOST_DELETED}}
+    ),
+    "NewContent": {
+        **_list_of("ContentBlock", minItems=1),
+        "contains": _SOMETHING_VISIBLE,
+        "description": "Content blocks, not all of them blank text.",
+    },
+    **dict(_NEW_MESSAGES.values()),
+    "NewMessage": {
+        "oneOf": [schema_ref(name) for name, _ in _NEW_MESSAGES.values()],
+        "discriminator": {
+            "propertyName": "role",
+            "mapping": {role: schema_ref(name)["$ref"] for role, (name, _) in _NEW_MESSAGES.items()},
+        },
+    },
+    "NewMessages": closed({"messages": _list_of("NewMessage", minItems=1, maxItems=LARGEST_BATCH)}),
+    "OneOrMoreNewMessages": {"oneOf": [schema_ref("NewMessage"), schema_ref("NewMessages")]},
+    "NewTurn": closed(
+        {**_NEW_MEMBERS, "clientMessageId": _CLIENT_MESSAGE_ID},
+        optional=("aiContext", "metadata", "toolConfiguration", "clientMessageId"),
+        description="The user's message to be answered, with the tools that the model may ask for.",
+    ),
+    "Nothing": closed({}, description="No member means anything here."),
+}
+
+ANSWER_SCHEMAS: dict[str, dict[str, Any]] = {
+    "Conversation": closed(
+        {
+            "id": _ID,
+            "owner": {"type": "string"},
+            "name": _NAME,
+            "sessionId": {"type": "string"},
+            "metadata": _METADATA,
+            "createdAt": _TIME,
+            "updatedAt": _TIME,
+            "messageCount": _COUNT,
+            "ttlDays": {"type": "integer", "minimum": 1, "maximum": parameters.MOST_TTL_DAYS},
+            "expiresAt": {**_COUNT, "description": "In seconds since the epoch; activity moves it on."},
+        },
+        optional=("sessionId", "ttlDays", "expiresAt"),
+    ),
+    "ConversationPage": closed({"conversations": _list_of("Conversation"), "nextCursor": _CURSOR}),
+    "Deleted": closed(
+        {"deleted": {"type": "array", "items": _ID}, "notFound": {"type": "array", "items": _ID}},
+        description="What became of each id.",
+    ),
+    "Message": closed(
+        {
+            "id": _ID,
+            "conversationId": _ID,
+            "role": {"enum": list(ROLES)},
+            "content": _list_of("ContentBlock"),
+            "createdAt": _TIME,
+            "position": {**_COUNT, "description": "Counts 1, 2, 3 without a hole; 0 where even that cannot be read."},
+            "previousMessageId": _ID_OR_NULL,
+            "tokens": {**_COUNT, "description": "An estimate."},
+            "associatedUserMessageId": _ID,
+            "clientMessageId": {"type": "string", "pattern": _CLIENT_MESSAGE_ID["pattern"]},
+            "aiContext": _AI_CONTEXT,
+            "metadata": _METADATA,
+            "usage": schema_ref("TokenUsage"),
+            "stopReason": {"type": "string", "description": "Why the model stopped, as the Converse API says it."},
+            "modelId": {"type": "string"},
+            "unreadable": {"const": True, "description": "The stored content is gone or cannot be read."},
+        },
+        optional=(
+            *("associatedUserMessageId", "clientMessageId", "aiContext", "metadata"),
+            *("usage", "stopReason", "modelId", "unreadable"),
+        ),
+    ),
+    "TokenUsage": {
+        "type": "object",
+        "description": "What the model counted, as the Converse API says it.",
+        "properties": {"inputTokens": _COUNT, "outputTokens": _COUNT, "totalTokens": _COUNT},
+    },
+    "MessageList": closed({"messages": _list_of("Message")}),
+    "OneOrMoreMessages": {
+        "oneOf": [schema_ref("Message"), schema_ref("MessageList")],
+        "description": "One message or a list, as it was sent.",
+    },
+    "MessagePage": closed({"messages": _list_of("Message"), "nextCursor": _CURSOR}),
+    "Turn": closed(
+        {
+            "userMessageId": _ID,
+            "responseMessageId": _ID,
+            "status": {"enum": list(get_args(TurnStatus))},
+            "attempt": {**_COUNT, "description": "Attempts begun so far."},
+            "partialText": {"type": "string", "description": "What the model has said so far; empty when complete."},
+            "partialLength": {**_COUNT, "description": "The code points of `partialText`."},
+            "error": closed({"code": {"type": "string"}, "message": {"type": "string"}}, description="Why it failed."),
+            "updatedAt": _TIME,
+        },
+        optional=("error",),
+    ),
+    "AskedTurn": closed({"message": schema_ref("Message"), "turn": schema_ref("Turn")}),
+    "FollowedTurn": closed(
+        {"turn": schema_ref("Turn"), "message": schema_ref("Message")},
+        optional=("message",),
+        description="The turn and, when it is complete, the answer.",
+    ),
+    "CancelledTurn": closed({"turn": schema_ref("Turn")}),
+    "History": closed(
+        {
+            "system": {"type": "array", "items": closed({"text": {"type": "string"}})},
+            "messages": {
+                "type": "array",
+                "items": closed({"role": {"enum": ["user", "assistant"]}, "content": _list_of("ContentBlock")}),
+            },
+            "tokens": {**_COUNT, "description": "An estimate of all of it."},
+            "truncated": {"type": "boolean", "description": "Whether older messages were left out."},
+        },
+        description="What the model would be sent.",
+    ),
+    "Status": closed({"version": {"type": "string"}, "stage": {"type": "string"}, "region": {"type": "string"}}),
+    "Document": {"type": "object", "description": "An OpenAPI document.", "required": ["openapi", "info", "paths"]},
+}
