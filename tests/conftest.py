@@ -17,7 +17,6 @@ from botocore.config import Config
 
 from infra.local import environment, node
 from infra.local.emulator import Emulator, EmulatorSettings
-from tests.bed.documented import check_response
 from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
 
@@ -81,9 +80,8 @@ def stack(_deployed_stack: Stack) -> Stack:
 
 @pytest.fixture
 def http(stack: Stack) -> Iterator[httpx.Client]:
-    """A client whose root is the service; every answer is held to the OpenAPI document."""
-    hooks = {"response": [check_response]}
-    with httpx.Client(base_url=stack.api_url, timeout=60, trust_env=False, event_hooks=hooks) as client:
+    """A client whose root is the service."""
+    with stack.http() as client:
         yield client
 
 

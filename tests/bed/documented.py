@@ -120,16 +120,22 @@ class Operation:
         response = self.document["responses"].get(str(exchange.status))
         if response is None:
             yield "the status is not documented"
-        elif "content" not in response:
-            yield from ["there is a body"] if exchange.answered else ()
-        else:
-            media_type = exchange.answer_headers.get("content-type", "").partition(";")[0]
-            yield from [] if media_type == _JSON else [f"the content type is {media_type!r}"]
-            body = json.loads(exchange.answered)
-            yield from _complaints(self._answer(exchange.status, response), body, "the answer")
-            is_ours = exchange.status < 400 or "error" in body
-            yield from _missing_headers(response, exchange) if is_ours else ()
-            yield from [] if is_ours or exchange.by_gateway else ["the function answers as if it were the gateway"]
+        elif "content" in response:
+            yield from self._complaints_of_content(exchange, response)
+        elif exchange.answered:
+            yield "there is a body"
+
+    def _complaints_of_content(self, exchange: Exchange, response: Mapping[str, Any]) -> Iterator[str]:
+        media_type = exchange.answer_headers.get("content-type", "").partition(";")[0]
+        if media_type != _JSON:
+            yield f"the content type is {media_type!r}"
+            return
+        body = json.loads(exchange.answered)
+        yield from _complaints(self._answer(exchange.status, response), body, "the answer")
+        if exchange.status < 400 or "error" in body:
+            yield from _missing_headers(response, exchange)
+        elif not exchange.by_gateway:
+            yield "the function answers as if it were the gateway"
 
     def _answer(self, status: int, response: Mapping[str, Any]) -> Draft202012Validator:
         if status not in self._answers:
@@ -138,7 +144,8 @@ class Operation:
 
     def complaints_of_request(self, exchange: Exchange) -> Iterator[str]:
         for name in exchange.query:
-            yield from [] if ("query", name) in self._parameters else [f"the parameter {name} is not documented"]
+            if ("query", name) not in self._parameters:
+                yield f"the parameter {name} is not documented"
         sent = {"query": exchange.query, "header": exchange.headers}
         for (place, name), validator in self._parameters.items():
             text = sent.get(place, {}).get(name.lower() if place == "header" else name)
@@ -174,15 +181,20 @@ def _operations() -> dict[tuple[str, str], Operation]:
 
 
 @cache
-def _not_found() -> Draft202012Validator:
-    return Draft202012Validator(resolved_document()["components"]["responses"]["NotFound"]["content"][_JSON]["schema"])
+def _of_unrouted(status: int) -> Draft202012Validator | None:
+    """What a request gets for which there is no route, of the function or, before it comes to that, of the gateway."""
+    name = {401: "Unauthorized", 403: "Gateway403", 404: "NotFound"}.get(status)
+    if name is None:
+        return None
+    return Draft202012Validator(resolved_document()["components"]["responses"][name]["content"][_JSON]["schema"])
 
 
 def _complaints_of_unrouted(exchange: Exchange) -> Iterator[str]:
-    if exchange.status != 404:
+    validator = _of_unrouted(exchange.status)
+    if validator is None:
         yield "the route is not documented"
     elif exchange.answered:
-        yield from _complaints(_not_found(), json.loads(exchange.answered), "the answer")
+        yield from _complaints(validator, json.loads(exchange.answered), "the answer")
 
 
 def _missing_headers(response: Mapping[str, Any], exchange: Exchange) -> Iterator[str]:

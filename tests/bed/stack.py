@@ -16,6 +16,7 @@ from infra.local import sign_in, sockets
 from infra.local.clients import client
 from infra.local.local_stack import LocalStack, LocalStackSettings, running
 from tests.bed import processes
+from tests.bed.documented import check_response
 from tests.bed.dynamodb_meter import DynamoDBMeter
 from tests.bed.recorder import LambdaRecorder
 from tests.bed.scripted_bedrock import ScriptedBedrock
@@ -64,10 +65,18 @@ class Stack:
         return self.local.outputs["CleanupFunctionName"]
 
     def http(self, token: str | None = None) -> httpx.Client:
-        """A client whose root is the service, for someone who sends this token."""
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        limits = httpx.Limits(max_connections=64)
-        return httpx.Client(base_url=self.api_url, headers=headers, timeout=60, trust_env=False, limits=limits)
+        """A client whose root is the service, for someone who sends this token.
+
+        Every answer is held to the OpenAPI document.
+        """
+        return httpx.Client(
+            base_url=self.api_url,
+            headers={"authorization": f"Bearer {token}"} if token else {},
+            timeout=60,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=64),
+            event_hooks={"response": [check_response]},
+        )
 
     def token(self, user: str, *groups: str) -> str:
         """An access token of a user of the stack's pool, as `make token` makes it."""

@@ -1,6 +1,6 @@
 """The deployed service describes itself, and the description can be had without an identity.
 
-That all other tests on the deployed stack hold every answer to it is done by the fixture `http`.
+That all other tests on a deployed stack hold every answer to it is done by `Stack.http`.
 """
 
 import httpx
