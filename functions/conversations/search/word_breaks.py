@@ -1,13 +1,13 @@
 """Word boundaries: where Lucene's standard tokenizer begins and ends a token.
 
-The rules are UAX #29 with Lucene's additions, as its grammar states them (`StandardTokenizerImpl.jflex` of Lucene 9 and 10,
-Unicode 12.1): at each place the longest match of any rule is a token, and where no rule matches one character is passed
-over. Han and Hiragana make one token per character, Katakana and Hangul one per run, Thai and its neighbours one per run,
-an emoji sequence is one token.
+The rules are UAX #29 with Lucene's additions, as its grammar states them (`StandardTokenizerImpl.jflex` of Lucene 9
+and 10, Unicode 12.1): at each place the longest match of any rule is a token, and where no rule matches one character
+is passed over. Han and Hiragana make one token per character, Katakana and Hangul one per run, Thai and its
+neighbours one per run, an emoji sequence is one token.
 
-A text is first turned into a string of character classes, one letter for each character, in which regular expressions then
-find the tokens. Text in ASCII goes straight to an expression of its own. Lucene reads through a buffer of 255 UTF-16 units
-and ends a token where the buffer ends, so a longer one is looked for again in such windows.
+A text is first turned into a string of character classes, one letter for each character, in which regular expressions
+then find the tokens. Text in ASCII goes straight to an expression of its own. Lucene reads through a buffer of 255
+UTF-16 units and ends a token where the buffer ends, so a longer one is looked for again in such windows.
 """
 
 import re
@@ -95,8 +95,9 @@ def _classes() -> _Classes:
 class _Grammar:
     """The tokenizer's rules over class strings.
 
-    Repetitions are possessive wherever what follows cannot begin with what they repeat, so that none is tried twice. A run
-    of joiners or of zero-width joiners that begins no token is passed over whole (`junk`), not once from each of its places.
+    Repetitions are possessive wherever what follows cannot begin with what they repeat, so that none is tried twice. A
+    run of joiners or of zero-width joiners that begins no token is passed over whole (`junk`), not once from each
+    place.
     """
 
     def __init__(self) -> None:
@@ -104,6 +105,7 @@ class _Grammar:
         junk = f"(?:{_any('joiner')}{_any('extend', but='south_east_asian modifier zwj')}*+)++|{_any('zwj')}++"
         self.token = re.compile(f"{word}|{emoji}|{others}|(?P<junk>{junk})")
         self.overlapping = re.compile(_any("emoji", also="letter"))
+        self._junk = re.compile(junk)
         self._rules = tuple(map(re.compile, (word, emoji, others)))
 
     def longest_in_windows(self, text: str, classes: str, start: int, end: int) -> Iterator[Span]:
@@ -114,7 +116,10 @@ class _Grammar:
             stop = max((match.end() for match in matches if match), default=start)
             if stop > start:
                 yield start, stop
-            start = max(stop, start + 1)
+                start = stop
+            else:
+                passed = self._junk.match(classes, start)
+                start = max(start + 1, passed.end() - MAX_TOKEN_UNITS + 1 if passed else 0)
 
 
 @cache
@@ -125,8 +130,8 @@ def _grammar() -> _Grammar:
 def _any(role: str, *, also: str = "", but: str = "") -> str:
     """A character set of the classes that have a role (and another), and none of those in `but`."""
     wanted, unwanted = {role, *also.split()}, set(but.split())
-    letters = [letter for letter, roles in ROLES.items() if wanted <= set(roles.split()) and not unwanted & set(roles.split())]
-    return f"[{''.join(letters)}]"
+    classes = ((letter, set(roles.split())) for letter, roles in ROLES.items())
+    return f"[{''.join(letter for letter, roles in classes if wanted <= roles and not unwanted & roles)}]"
 
 
 def _word_rule() -> str:

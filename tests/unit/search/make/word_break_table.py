@@ -1,8 +1,8 @@
 """Makes `functions/conversations/search/word_break_table.py` from the Unicode Character Database 12.1.
 
-Lucene's standard tokenizer (since 9.0) is generated for Unicode 12.1, so its boundaries are those of that version, whatever
-Unicode the running Python knows. The properties come from the npm package `@unicode/unicode-12.1.0` (MIT; the data are
-Unicode's, under the Unicode licence):
+Lucene's standard tokenizer (since 9.0) is generated for Unicode 12.1, so its boundaries are those of that version,
+whatever Unicode the running Python knows. The properties come from the npm package `@unicode/unicode-12.1.0` (MIT;
+the data are Unicode's, under the Unicode licence):
 
     npm pack @unicode/unicode-12.1.0@2.0.7
     python tests/unit/search/make/word_break_table.py unicode-unicode-12.1.0-2.0.7.tgz \

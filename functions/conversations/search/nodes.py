@@ -1,0 +1,209 @@
+"""What a query is once its fields are known: a tree that tells its documents, and their scores, as Lucene's scorers do.
+
+Terms score in single precision; a sum is made in double precision and rounded once, as in `ConjunctionScorer`,
+`DisjunctionSumScorer` and `ReqOptSumScorer`. A boost is multiplied down to the leaves.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+from conversations.search.fields import TextIndex
+from conversations.search.phrases import Budget, SloppyPhrase, exact_frequency
+from conversations.search.scoring import Bm25, inverse_document_frequency
+from conversations.search.single_precision import FREQUENCY_BITS, single, singles
+from conversations.search.terms import DOCUMENT_SHIFT, PAYLOAD_MASK, Term
+
+__all__ = ["Best", "Boosted", "Clauses", "Constant", "Fixed", "Node", "Phrase", "ScoredTerm"]
+
+Scores = dict[int, float]
+
+
+class Node(ABC):
+    """A query bound to an index. Documents are numbers in the order of their indexing."""
+
+    @abstractmethod
+    def documents(self) -> Set[int]:
+        """The matching documents."""
+
+    @abstractmethod
+    def scores(self, boost: float) -> Scores:
+        """The matching documents with their scores."""
+
+
+@dataclass(frozen=True)
+class Fixed(Node):
+    """Documents found without a score; each scores the boost. `texts` are the terms of `field` that found them."""
+
+    found: Set[int] = frozenset()
+    field: str = ""
+    texts: frozenset[str] = frozenset()
+
+    def documents(self) -> Set[int]:
+        return self.found
+
+    def scores(self, boost: float) -> Scores:
+        return dict.fromkeys(self.found, boost)
+
+
+@dataclass(frozen=True)
+class Constant(Node):
+    """A node whose matches all score the boost."""
+
+    inner: Node
+
+    def documents(self) -> Set[int]:
+        return self.inner.documents()
+
+    def scores(self, boost: float) -> Scores:
+        return dict.fromkeys(self.inner.documents(), boost)
+
+
+@dataclass(frozen=True)
+class Boosted(Node):
+    """A node whose scores are weighted."""
+
+    inner: Node
+    factor: float
+
+    def documents(self) -> Set[int]:
+        return self.inner.documents()
+
+    def scores(self, boost: float) -> Scores:
+        return self.inner.scores(single(boost * self.factor))
+
+
+def _bm25(boost: float, index: TextIndex, terms: Iterable[Term]) -> Bm25:
+    idfs = (inverse_document_frequency(len(term.postings), index.documents_with_terms) for term in terms)
+    return Bm25(boost, idfs, index.average_length)
+
+
+@dataclass(frozen=True)
+class ScoredTerm(Node):
+    """A term of an analyzed field."""
+
+    field: str
+    index: TextIndex
+    term: Term
+
+    def documents(self) -> Set[int]:
+        return set(self.term.documents())
+
+    def scores(self, boost: float) -> Scores:
+        score = _bm25(boost, self.index, [self.term])
+        return {posting >> DOCUMENT_SHIFT: score[posting & PAYLOAD_MASK] for posting in self.term.postings}
+
+
+@dataclass(frozen=True)
+class Phrase(Node):
+    """Terms side by side, at least two places. A place with several terms is the end of a phrase prefix."""
+
+    field: str
+    index: TextIndex
+    places: Sequence[Sequence[Term]]
+    slop: int
+    budget: Budget
+
+    def _frequencies(self) -> dict[int, float]:
+        candidates = reduce(and_, ({d for term in place for d in term.documents()} for place in self.places))
+        sequences = ((document, self.index.sequence(document)) for document in candidates)
+        if self.slop:
+            phrase = SloppyPhrase(self.places, self.slop, self.budget)
+            found = ((document, phrase.frequency(sequence)) for document, sequence in sequences)
+        else:
+            found = ((document, float(exact_frequency(self.places, sequence))) for document, sequence in sequences)
+        return {document: frequency for document, frequency in found if frequency}
+
+    def documents(self) -> Set[int]:
+        return self._frequencies().keys()
+
+    def scores(self, boost: float) -> Scores:
+        frequencies = self._frequencies()
+        score = _bm25(boost, self.index, (term for place in self.places for term in place)).score
+        lengths = {
+            posting >> DOCUMENT_SHIFT: (posting & PAYLOAD_MASK) >> FREQUENCY_BITS
+            for term in self.places[0]
+            for posting in term.postings
+        }
+        return {document: score(frequency, lengths[document]) for document, frequency in frequencies.items()}
+
+
+def _summed(parts: Sequence[Scores], documents: Iterable[int]) -> Scores:
+    """The sum of what the parts score, in double precision, rounded once."""
+    if len(parts) == 1:
+        only = parts[0]
+        return {document: only[document] for document in documents if document in only}
+    sums = dict.fromkeys(documents, 0.0)
+    for part in parts:
+        for document in part.keys() & sums.keys():
+            sums[document] += part[document]
+    return dict(zip(sums, singles(sums.values()), strict=True))
+
+
+@dataclass(frozen=True)
+class Clauses(Node):
+    """Lucene's BooleanQuery. `at_least` of the optional clauses must match."""
+
+    must: tuple[Node, ...] = ()
+    filter: tuple[Node, ...] = ()
+    should: tuple[Node, ...] = ()
+    must_not: tuple[Node, ...] = ()
+    at_least: int = 0
+
+    def documents(self) -> Set[int]:
+        return self._matching([node.documents() for node in self.must], [node.documents() for node in self.should])
+
+    def scores(self, boost: float) -> Scores:
+        required = [node.scores(boost) for node in self.must]
+        optional = [node.scores(boost) for node in self.should]
+        matching = self._matching([each.keys() for each in required], [each.keys() for each in optional])
+        if not required and not self.filter:
+            return _summed(optional, matching)
+        scores = _summed(required, matching) if required else dict.fromkeys(matching, 0.0)
+        if optional:
+            extra = _summed(optional, matching & set().union(*optional))
+            for document, score in extra.items():
+                scores[document] = single(scores[document] + score)
+        return scores
+
+    def _matching(self, required: list[Set[int]], optional: list[Set[int]]) -> Set[int]:
+        demanded = [*required, *(node.documents() for node in self.filter)]
+        if self.at_least == 1:
+            demanded.append(set().union(*optional))
+        elif self.at_least > 1:
+            counts = Counter(document for documents in optional for document in documents)
+            demanded.append({document for document, count in counts.items() if count >= self.at_least})
+        matching = reduce(and_, sorted(demanded, key=len))
+        for node in self.must_not:
+            matching = matching - node.documents()
+        return matching
+
+
+@dataclass(frozen=True)
+class Best(Node):
+    """Lucene's DisjunctionMaxQuery: the best score, and the others' sum times the tie breaker."""
+
+    nodes: tuple[Node, ...]
+    tie_breaker: float
+
+    def documents(self) -> Set[int]:
+        return set().union(*(node.documents() for node in self.nodes))
+
+    def scores(self, boost: float) -> Scores:
+        best: Scores = {}
+        others: Scores = {}
+        for node in self.nodes:
+            for document, score in node.scores(boost).items():
+                top = best.get(document)
+                if top is None:
+                    best[document] = score
+                else:
+                    others[document] = others.get(document, 0.0) + min(score, top)
+                    best[document] = max(score, top)
+        if self.tie_breaker:
+            for document, rest in others.items():
+                best[document] = single(best[document] + rest * self.tie_breaker)
+        return best

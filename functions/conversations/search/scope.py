@@ -1,0 +1,40 @@
+"""What a query is bound to, and how much it may ask for."""
+
+from dataclasses import dataclass, field
+
+from conversations.search.contents import Contents
+from conversations.search.errors import shard_error
+from conversations.search.mapping import Mapping
+from conversations.search.nodes import Boosted, Fixed, Node
+from conversations.search.phrases import Budget
+
+__all__ = ["Scope"]
+
+MAX_CLAUSES = 1024
+"""Terms and clauses of one query: `indices.query.bool.max_clause_count`."""
+
+
+@dataclass
+class Scope:
+    """An index, and what `now` means to the query, in milliseconds since 1970."""
+
+    mapping: Mapping
+    contents: Contents
+    now_ms: int
+    budget: Budget = field(default_factory=Budget)
+    clauses: int = 0
+
+    def count(self, clauses: int = 1) -> None:
+        """Count clauses, and refuse too many."""
+        self.clauses += clauses
+        if self.clauses > MAX_CLAUSES:
+            raise shard_error(f"maxClauseCount is set to {MAX_CLAUSES}")
+
+    def everything(self) -> Node:
+        """All documents."""
+        return Fixed(set(self.contents.documents))
+
+
+def weighted(node: Node, boost: float) -> Node:
+    """A node with a boost."""
+    return node if boost == 1.0 else Boosted(node, boost)
