@@ -1,8 +1,8 @@
 """The documents of an index and what is kept of each field, changed together or not at all."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from sys import getsizeof
+from typing import NamedTuple
 
 from conversations.search.fields import FieldIndex, index_of
 from conversations.search.json_values import Json, JsonObject
@@ -13,8 +13,7 @@ __all__ = ["Contents", "Document"]
 _DOCUMENT_BYTES = 2 * 104 + 64 + 32
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A document as it was given."""
 
     id: str

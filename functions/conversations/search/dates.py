@@ -6,7 +6,6 @@ refused, since the runtime need not know them. What a fraction has beyond millis
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 
 from conversations.search.errors import ShardError, illegal_argument
@@ -86,28 +85,24 @@ def date_text(value: Json) -> str:
     return text_of(value)
 
 
-@dataclass(frozen=True)
 class DateReader:
-    """Reads the dates of a request: a format, the zone of rounding, and what time `now` is (milliseconds since
-    1970)."""
+    """Reads the dates of a request: a format, the zone of rounding, and what time `now` is (ms since 1970)."""
 
-    now_ms: int
-    format: str = DEFAULT_FORMAT
-    zone: timezone = UTC
-
-    def __post_init__(self) -> None:
-        for name in self.format.split("||"):
+    def __init__(self, now_ms: int, format_: str = DEFAULT_FORMAT, zone: timezone = UTC) -> None:
+        """Raises `QueryError` for an unknown format."""
+        for name in format_.split("||"):
             if name not in _FORMATS:
-                raise illegal_argument(f"Invalid format: [{self.format[:100]}]: Unknown pattern or name [{name[:100]}]")
+                raise illegal_argument(f"Invalid format: [{format_[:100]}]: Unknown pattern or name [{name[:100]}]")
+        self._now_ms, self._format, self._zone = now_ms, format_, zone
 
     def read(self, value: Json, *, round_up: bool) -> int:
         """Milliseconds of a date or date math; rounding gives the last millisecond of the unit if `round_up`."""
         text = date_text(value)
         if text.startswith("now"):
-            return self._math(text[3:], self.now_ms, round_up)
+            return self._math(text[3:], self._now_ms, round_up)
         anchor, separator, steps = text.partition("||")
         try:
-            millis = parse_date(anchor, self.format)
+            millis = parse_date(anchor, self._format)
         except ValueError as error:
             raise ShardError("parse_exception", str(error)) from None
         return self._math(steps, millis, round_up) if separator else millis
@@ -118,7 +113,7 @@ class DateReader:
             while position < len(steps):
                 if not (match := _STEP.match(steps, position)):
                     raise _math_error(steps[position:], steps)
-                moment = (_EPOCH + timedelta(milliseconds=millis)).astimezone(self.zone)
+                moment = (_EPOCH + timedelta(milliseconds=millis)).astimezone(self._zone)
                 millis = (_step(moment, match, round_up) - _EPOCH) // _MILLISECOND
                 position = match.end()
         except (OverflowError, ValueError):

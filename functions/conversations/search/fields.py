@@ -6,13 +6,15 @@ a refused document leaves nothing behind.
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import chain
+from sys import getsizeof
 
 from conversations.search import analysis
 from conversations.search.errors import DocumentError
 from conversations.search.json_values import Json
 from conversations.search.mapping import Field, FieldType, Leaf, flat_leaves, number_values, string_values
 from conversations.search.single_precision import FREQUENCY_BITS, encoded_length
-from conversations.search.terms import Term, TermDictionary
+from conversations.search.terms import GAP, MAX_TERMS, Term, TermDictionary
 
 __all__ = ["FieldIndex", "FlatObjectIndex", "KeywordIndex", "NumberIndex", "TextIndex", "index_of"]
 
@@ -28,21 +30,22 @@ _SEQUENCE_BYTES = 56
 
 
 class TextIndex:
-    """An analyzed field: terms with frequencies and lengths, and each document's terms in order of position."""
+    """An analyzed field: terms with frequencies and lengths, and each document's terms in order of position.
+
+    A sequence of terms is a string of their symbols, so that looking for one is looking for a character in a string.
+    """
 
     def __init__(self) -> None:
         self.dictionary = TermDictionary()
         self.documents_with_terms = 0
         self.total_terms = 0
-        self._gap = Term("")
-        self._sequences: dict[int, tuple[Term, ...]] = {}
-        self._positions = 0
+        self._sequences: dict[int, str] = {}
+        self._sequence_bytes = 0
 
     @property
     def memory_bytes(self) -> int:
         """Estimated."""
-        sequences = len(self._sequences) * (_ENTRY_BYTES + _SEQUENCE_BYTES) + self._positions * 8
-        return self.dictionary.memory_bytes + sequences
+        return self.dictionary.memory_bytes + len(self._sequences) * _ENTRY_BYTES + self._sequence_bytes
 
     @property
     def documents(self) -> Collection[int]:
@@ -54,33 +57,31 @@ class TextIndex:
         """Terms per document that has any."""
         return self.total_terms / self.documents_with_terms
 
-    def sequence(self, document: int) -> tuple[Term, ...]:
-        """A document's terms; the index is the position."""
+    def sequence(self, document: int) -> str:
+        """The symbols of a document's terms; the index is the position."""
         return self._sequences[document]
+
+    def encoded_length(self, document: int) -> int:
+        """How many terms a document has, as scoring knows it."""
+        return encoded_length(_length(self._sequences[document]))
 
     def prepare(self, field: Field, values: list[Json]) -> list[list[str]]:
         """The terms of each value."""
         prepared = [analysis.terms(text) for text in string_values(field, values)]
-        if sum(map(len, prepared)) > MAX_TOKENS:
-            raise DocumentError(field.name, field.type, f"more than {MAX_TOKENS} tokens")
+        length = sum(map(len, prepared))
+        if length > MAX_TOKENS or not self.dictionary.has_room_for(length):
+            raise DocumentError(field.name, field.type, f"more than {MAX_TOKENS} tokens or {MAX_TERMS} different terms")
         return prepared
 
     def add(self, document: int, prepared: list[list[str]]) -> None:
         """Enter a document's values."""
-        if len(prepared) == 1:
-            sequence = self.dictionary.intern(prepared[0])
-        else:
-            sequence = []
-            for texts in prepared:
-                sequence += [self._gap] * POSITION_GAP if sequence else []
-                sequence += self.dictionary.intern(texts)
-        self._sequences[document] = tuple(sequence)
-        self._positions += len(sequence)
-        length = sum(map(len, prepared))
+        terms = [self.dictionary.intern(texts) for texts in prepared]
+        sequence = (GAP * POSITION_GAP).join("".join([term.symbol for term in value]) for value in terms)
+        self._sequences[document] = sequence
+        self._sequence_bytes += getsizeof(sequence)
+        length = sum(map(len, terms))
         if length:
-            frequencies = Counter(sequence)
-            frequencies.pop(self._gap, None)
-            self.dictionary.add(document, frequencies, encoded_length(length))
+            self.dictionary.add(document, Counter(chain.from_iterable(terms)), encoded_length(length))
             self.documents_with_terms += 1
             self.total_terms += length
 
@@ -89,12 +90,15 @@ class TextIndex:
         sequence = self._sequences.pop(document, None)
         if sequence is None:
             return
-        self._positions -= len(sequence)
-        length = len(sequence) - sequence.count(self._gap)
-        if length:
-            self.dictionary.remove(document, set(sequence) - {self._gap})
+        self._sequence_bytes -= getsizeof(sequence)
+        if length := _length(sequence):
+            self.dictionary.remove(document, self.dictionary.of_symbols(set(sequence)))
             self.documents_with_terms -= 1
             self.total_terms -= length
+
+
+def _length(sequence: str) -> int:
+    return len(sequence) - sequence.count(GAP)
 
 
 class KeywordIndex:

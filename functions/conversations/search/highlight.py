@@ -5,7 +5,6 @@ scores the weight of the different marked words in it, and the best fragments ar
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cmp_to_key
 from itertools import accumulate
 from math import floor
@@ -59,11 +58,11 @@ def _of_field(target: Field, options: FieldOptions, sought: list[Wanted], texts:
     return list(_beginning(target, options, texts[0])) if texts and options.no_match_size else []
 
 
-@dataclass
 class _Fragment:
-    number: int
-    parts: list[str] = field(default_factory=list)
-    found: dict[str, float] = field(default_factory=dict)
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.parts: list[str] = []
+        self.found: dict[str, float] = {}
 
     @property
     def score(self) -> float:

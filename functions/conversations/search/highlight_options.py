@@ -4,7 +4,7 @@ OpenSearch's default highlighter is `unified`, which cuts fragments at sentences
 it is also what a request gets that names none; the others are refused by name.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conversations.search.errors import illegal_argument, parsing_error
 from conversations.search.json_values import Json, Members
@@ -15,8 +15,7 @@ MAX_FIELDS = 100
 _UNKNOWN = "[{owner}] unknown field [{name}]"
 
 
-@dataclass(frozen=True)
-class FieldOptions:
+class FieldOptions(NamedTuple):
     """How the fragments of a field are made; sizes in UTF-16 units."""
 
     pre_tag: str = "<em>"
@@ -30,8 +29,7 @@ class FieldOptions:
     spans: bool = True
 
 
-@dataclass(frozen=True)
-class Highlight:
+class Highlight(NamedTuple):
     """The fields (patterns) to mark, in the order of the request."""
 
     fields: tuple[tuple[str, FieldOptions], ...]

@@ -1,8 +1,8 @@
 """The index of one collection of documents: add, change, remove, search."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import nsmallest
+from typing import NamedTuple
 
 from conversations.search.contents import Contents
 from conversations.search.highlight import Highlighter
@@ -18,8 +18,7 @@ from conversations.search.sorting import Ranking, SortValue
 __all__ = ["Hit", "Index", "Results", "Total"]
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A found document. `score` is None if hits were sorted otherwise, `sort` if they were not sorted."""
 
     id: str
@@ -29,16 +28,14 @@ class Hit:
     highlight: dict[str, list[str]] | None = None
 
 
-@dataclass(frozen=True)
-class Total:
+class Total(NamedTuple):
     """How many documents match: exactly (`eq`), or at least so many (`gte`)."""
 
     value: int
     relation: str
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """A page of hits. `total` is None if the request wanted none; scores print as OpenSearch prints them."""
 
     total: Total | None

@@ -5,7 +5,6 @@ declare are kept in the source and not indexed. Types: text, keyword, date, long
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import NamedTuple
@@ -33,8 +32,7 @@ class FieldType(StrEnum):
     FLAT_OBJECT = "flat_object"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field by the name a query gives it. `leaf` is the path below a flat object, if the name goes that far."""
 
     name: str

@@ -4,7 +4,7 @@ A word found by itself is marked wherever it stands; a word of a phrase only whe
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from conversations.search.nodes import Best, Boosted, Clauses, Constant, Fixed, Node, Phrase, ScoredTerm
 
@@ -13,8 +13,7 @@ __all__ = ["Marks", "Wanted", "wanted"]
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """Words of one field, or the places of a phrase in it, with their weight."""
 
     field: str
@@ -46,13 +45,13 @@ def wanted(node: Node, weight: float = 1.0) -> Iterator[Wanted]:
                 yield from wanted(inner, weight)
 
 
-@dataclass
 class Marks:
     """The marked words of one text: their weights, and for words of phrases the spans in which they count."""
 
-    weights: dict[str, float] = field(default_factory=dict)
-    spans: dict[str, list[Span]] = field(default_factory=dict)
-    anywhere: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self._weights: dict[str, float] = {}
+        self._spans: dict[str, list[Span]] = {}
+        self._anywhere: set[str] = set()
 
     @classmethod
     def of(cls, words: Sequence[str], sought: Sequence[Wanted]) -> "Marks":
@@ -60,29 +59,29 @@ class Marks:
         marks, present = cls(), set(words)
         for each in sought:
             for word in each.words & present:
-                marks.weights[word] = each.weight
-                marks.anywhere.add(word)
+                marks._weights[word] = each.weight
+                marks._anywhere.add(word)
             if each.places:
                 marks._add_phrase(each, words)
         return marks
 
     def weight(self, word: str, position: int) -> float:
         """The weight of a word at a position; 0 if it is not marked."""
-        weight = self.weights.get(word, 0.0)
-        if not weight or word in self.anywhere:
+        weight = self._weights.get(word, 0.0)
+        if not weight or word in self._anywhere:
             return weight
-        return weight if any(start <= position < end for start, end in self.spans[word]) else 0.0
+        return weight if any(start <= position < end for start, end in self._spans[word]) else 0.0
 
     def span_from(self, word: str, position: int) -> Span | None:
         """The phrase that begins at a position with this word."""
-        return next((span for span in self.spans.get(word, ()) if span[0] == position), None)
+        return next((span for span in self._spans.get(word, ()) if span[0] == position), None)
 
     def _add_phrase(self, phrase: Wanted, words: Sequence[str]) -> None:
         found = list(_near(phrase, words) if phrase.slop else _exact(phrase, words))
         if found:
             for word in frozenset().union(*phrase.places):
-                self.weights.setdefault(word, phrase.weight)
-                self.spans.setdefault(word, []).extend(found)
+                self._weights.setdefault(word, phrase.weight)
+                self._spans.setdefault(word, []).extend(found)
 
 
 def _exact(phrase: Wanted, words: Sequence[str]) -> Iterator[Span]:

@@ -4,17 +4,16 @@ Terms score in single precision; a sum is made in double precision and rounded o
 `DisjunctionSumScorer` and `ReqOptSumScorer`. A boost is multiplied down to the leaves.
 """
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_
+from typing import NamedTuple, Protocol
 
 from conversations.search.fields import TextIndex
-from conversations.search.phrases import Budget, SloppyPhrase, exact_frequency
+from conversations.search.phrases import Budget, ExactPhrase, PhraseCounter, SloppyPhrase
 from conversations.search.scoring import Bm25, inverse_document_frequency
-from conversations.search.single_precision import FREQUENCY_BITS, single, singles
+from conversations.search.single_precision import single, singles
 from conversations.search.terms import DOCUMENT_SHIFT, PAYLOAD_MASK, Term
 
 __all__ = ["Best", "Boosted", "Clauses", "Constant", "Fixed", "Node", "Phrase", "ScoredTerm"]
@@ -22,20 +21,17 @@ __all__ = ["Best", "Boosted", "Clauses", "Constant", "Fixed", "Node", "Phrase", 
 Scores = dict[int, float]
 
 
-class Node(ABC):
+class Node(Protocol):
     """A query bound to an index. Documents are numbers in the order of their indexing."""
 
-    @abstractmethod
     def documents(self) -> Set[int]:
         """The matching documents."""
 
-    @abstractmethod
     def scores(self, boost: float) -> Scores:
         """The matching documents with their scores."""
 
 
-@dataclass(frozen=True)
-class Fixed(Node):
+class Fixed(NamedTuple):
     """Documents found without a score; each scores the boost. `texts` are the terms of `field` that found them."""
 
     found: Set[int] = frozenset()
@@ -49,8 +45,7 @@ class Fixed(Node):
         return dict.fromkeys(self.found, boost)
 
 
-@dataclass(frozen=True)
-class Constant(Node):
+class Constant(NamedTuple):
     """A node whose matches all score the boost."""
 
     inner: Node
@@ -62,8 +57,7 @@ class Constant(Node):
         return dict.fromkeys(self.inner.documents(), boost)
 
 
-@dataclass(frozen=True)
-class Boosted(Node):
+class Boosted(NamedTuple):
     """A node whose scores are weighted."""
 
     inner: Node
@@ -81,40 +75,38 @@ def _bm25(boost: float, index: TextIndex, terms: Iterable[Term]) -> Bm25:
     return Bm25(boost, idfs, index.average_length)
 
 
-@dataclass(frozen=True)
-class ScoredTerm(Node):
+class ScoredTerm(NamedTuple):
     """A term of an analyzed field."""
 
     field: str
-    index: TextIndex
+    text_index: TextIndex
     term: Term
 
     def documents(self) -> Set[int]:
-        return set(self.term.documents())
+        return _holders([self.term])
 
     def scores(self, boost: float) -> Scores:
-        score = _bm25(boost, self.index, [self.term])
+        score = _bm25(boost, self.text_index, [self.term])
         return {posting >> DOCUMENT_SHIFT: score[posting & PAYLOAD_MASK] for posting in self.term.postings}
 
 
-@dataclass(frozen=True)
-class Phrase(Node):
+class Phrase(NamedTuple):
     """Terms side by side, at least two places. A place with several terms is the end of a phrase prefix."""
 
     field: str
-    index: TextIndex
+    text_index: TextIndex
     places: Sequence[Sequence[Term]]
     slop: int
     budget: Budget
 
     def _frequencies(self) -> dict[int, float]:
-        candidates = reduce(and_, ({d for term in place for d in term.documents()} for place in self.places))
-        sequences = ((document, self.index.sequence(document)) for document in candidates)
+        sequence = self.text_index.sequence
+        candidates = reduce(and_, sorted((_holders(place) for place in self.places), key=len))
+        places = ["".join(term.symbol for term in place) for place in self.places]
+        counter: PhraseCounter = ExactPhrase(places, self.budget)
         if self.slop:
-            phrase = SloppyPhrase(self.places, self.slop, self.budget)
-            found = ((document, phrase.frequency(sequence)) for document, sequence in sequences)
-        else:
-            found = ((document, float(exact_frequency(self.places, sequence))) for document, sequence in sequences)
+            counter = SloppyPhrase(places, self.slop, self.budget)
+        found = ((document, counter.frequency(sequence(document))) for document in candidates)
         return {document: frequency for document, frequency in found if frequency}
 
     def documents(self) -> Set[int]:
@@ -122,13 +114,13 @@ class Phrase(Node):
 
     def scores(self, boost: float) -> Scores:
         frequencies = self._frequencies()
-        score = _bm25(boost, self.index, (term for place in self.places for term in place)).score
-        lengths = {
-            posting >> DOCUMENT_SHIFT: (posting & PAYLOAD_MASK) >> FREQUENCY_BITS
-            for term in self.places[0]
-            for posting in term.postings
-        }
-        return {document: score(frequency, lengths[document]) for document, frequency in frequencies.items()}
+        score = _bm25(boost, self.text_index, (term for place in self.places for term in place)).score
+        length = self.text_index.encoded_length
+        return {document: score(frequency, length(document)) for document, frequency in frequencies.items()}
+
+
+def _holders(terms: Iterable[Term]) -> set[int]:
+    return {posting >> DOCUMENT_SHIFT for term in terms for posting in term.postings}
 
 
 def _summed(parts: Sequence[Scores], documents: Iterable[int]) -> Scores:
@@ -143,8 +135,7 @@ def _summed(parts: Sequence[Scores], documents: Iterable[int]) -> Scores:
     return dict(zip(sums, singles(sums.values()), strict=True))
 
 
-@dataclass(frozen=True)
-class Clauses(Node):
+class Clauses(NamedTuple):
     """Lucene's BooleanQuery. `at_least` of the optional clauses must match."""
 
     must: tuple[Node, ...] = ()
@@ -182,8 +173,7 @@ class Clauses(Node):
         return matching
 
 
-@dataclass(frozen=True)
-class Best(Node):
+class Best(NamedTuple):
     """Lucene's DisjunctionMaxQuery: the best score, and the others' sum times the tie breaker."""
 
     nodes: tuple[Node, ...]

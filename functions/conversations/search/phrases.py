@@ -1,21 +1,21 @@
 """How often a phrase occurs in a document: Lucene's `ExactPhraseMatcher` and `SloppyPhraseMatcher`.
 
-A phrase is a sequence of places, each with the terms that may stand there (one, but for the last place of a phrase
-prefix).
+A phrase is a sequence of places, each written as the symbols of the terms that may stand there: one, but for the last
+place of a phrase prefix. A document is the string of its terms' symbols.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Protocol
 
 from conversations.search.errors import illegal_argument
 from conversations.search.single_precision import single
-from conversations.search.terms import Term
 
-__all__ = ["Budget", "SloppyPhrase", "exact_frequency"]
+__all__ = ["Budget", "ExactPhrase", "PhraseCounter", "SloppyPhrase"]
 
 _SHORT = 8
-"""Phrases up to this length are compared place by place; longer ones with a table, so that the time stays
-proportional."""
+"""Phrases shorter than this cost no step for each occurrence."""
 
 
 class Budget:
@@ -31,62 +31,43 @@ class Budget:
             raise illegal_argument("the phrase with [slop] takes too many steps on these documents")
 
 
-def positions_of(term: Term, sequence: Sequence[Term]) -> list[int]:
-    """The positions of a term in a document."""
-    found, position = [], -1
-    try:
-        while True:
-            position = sequence.index(term, position + 1)
-            found.append(position)
-    except ValueError:
-        return found
-
-
-def _merged(alternatives: Sequence[Term], sequence: Sequence[Term]) -> list[int]:
-    if len(alternatives) == 1:
-        return positions_of(alternatives[0], sequence)
-    wanted = set(alternatives)
-    return [position for position, term in enumerate(sequence) if term in wanted]
-
-
-def exact_frequency(places: Sequence[Sequence[Term]], sequence: tuple[Term, ...]) -> int:
-    """The number of occurrences in a document, overlapping ones included."""
-    if any(len(place) > 1 for place in places):
-        return _frequency_of_alternatives([set(place) for place in places], _merged(places[0], sequence), sequence)
-    phrase = tuple(place[0] for place in places)
-    if len(phrase) > _SHORT:
-        return _knuth_morris_pratt(phrase, sequence)
-    size, second = len(phrase), phrase[1]
-    return sum(
-        1
-        for start in positions_of(phrase[0], sequence)
-        if sequence[start + 1 : start + 2] == (second,) and sequence[start : start + size] == phrase
-    )
-
-
-def _frequency_of_alternatives(places: list[set[Term]], starts: list[int], sequence: tuple[Term, ...]) -> int:
-    windows = (sequence[start : start + len(places)] for start in starts)
-    return sum(1 for window in windows if len(window) == len(places) and all(map(_holds, places, window)))
-
-
-def _holds(place: set[Term], term: Term) -> bool:
-    return term in place
-
-
-def _knuth_morris_pratt(phrase: tuple[Term, ...], sequence: tuple[Term, ...]) -> int:
-    borders, length = [0] * len(phrase), 0
-    for index in range(1, len(phrase)):
-        while length and phrase[index] is not phrase[length]:
-            length = borders[length - 1]
-        length += phrase[index] is phrase[length]
-        borders[index] = length
-    matched = found = 0
-    for term in sequence:
-        while matched and (matched == len(phrase) or term is not phrase[matched]):
-            matched = borders[matched - 1]
-        matched += term is phrase[matched]
-        found += matched == len(phrase)
+def _positions(place: str, sequence: str) -> list[int]:
+    """Where a document has the term of a place, or any of its terms."""
+    if len(place) > 1:
+        return [position for position, symbol in enumerate(sequence) if symbol in place]
+    found, position = [], sequence.find(place)
+    while position >= 0:
+        found.append(position)
+        position = sequence.find(place, position + 1)
     return found
+
+
+class PhraseCounter(Protocol):
+    """Counts a phrase in a document, given as the symbols of its terms in order of position."""
+
+    def frequency(self, sequence: str) -> float:
+        """How often the phrase occurs; 0 if it does not."""
+
+
+class ExactPhrase:
+    """A phrase as it stands, overlapping occurrences included. Only its last place may have several terms."""
+
+    def __init__(self, places: Sequence[str], budget: Budget) -> None:
+        *whole, self._last = places
+        self._whole, self._budget = "".join(whole), budget
+        if len(self._last) == 1:
+            self._whole += self._last
+
+    def frequency(self, sequence: str) -> float:
+        """The number of occurrences."""
+        found, phrase = 0, self._whole
+        start = sequence.find(phrase)
+        while start >= 0:
+            following = sequence[start + len(phrase) : start + len(phrase) + 1]
+            found += len(self._last) == 1 or (following != "" and following in self._last)
+            self._budget.spend(len(phrase) // _SHORT)
+            start = sequence.find(phrase, start + 1)
+        return float(found)
 
 
 class _Cursor:
@@ -123,33 +104,69 @@ class _Cursor:
 class SloppyPhrase:
     """A phrase whose places may be moved by `slop` positions in all."""
 
-    def __init__(self, places: Sequence[Sequence[Term]], slop: int, budget: Budget) -> None:
-        self._places, self._slop, self._budget = places, slop, budget
+    def __init__(self, places: Sequence[str], slop: int, budget: Budget) -> None:
+        self._places, self._slop, self._budget = list(places), slop, budget
         self._groups = _repeats(places)
 
-    def frequency(self, sequence: tuple[Term, ...]) -> float:
-        """The sum of 1 / (1 + distance) over the matches in a document; 0 if there is none."""
-        found = [_merged(place, sequence) for place in self._places]
-        if not all(found):
+    def frequency(self, sequence: str) -> float:
+        """The sum of 1 / (1 + distance) over the matches."""
+        if not self._may_match(sequence):
             return 0.0
+        found = [_positions(place, sequence) for place in self._places]
+        self._budget.spend(sum(map(len, found)))
+        if self._groups:
+            distances = self._distances_apart(found)
+        else:
+            distances = _distances([[p - offset for p in each] for offset, each in enumerate(found)])
+        frequency = 0.0
+        for distance in distances:
+            if distance <= self._slop:
+                frequency = single(frequency + single(1 / single(1.0 + distance)))
+        return frequency
+
+    def _may_match(self, sequence: str) -> bool:
+        """Whether all places are near the first one somewhere: cheap to tell, and mostly not so."""
+        reach = self._slop + len(self._places)
+        if reach >= len(sequence) or any(len(place) > 1 for place in self._places):
+            return True
+        for position in _positions(self._places[0], sequence):
+            window = sequence[max(0, position - reach) : position + reach + 1]
+            if all(place in window for place in self._places):
+                return True
+        return False
+
+    def _distances_apart(self, found: list[list[int]]) -> Iterator[int]:
+        """The distances where places share terms, which must not stand on one position."""
         cursors = [_Cursor(offset, positions) for offset, positions in enumerate(found)]
         for group in self._groups:
             for offset in group:
                 cursors[offset].group = [cursors[other] for other in group]
-        if not _part_repeats(cursors, self._budget):
-            return 0.0
-        frequency = 0.0
-        for distance in _distances(cursors, self._slop, self._budget):
-            frequency = single(frequency + single(1 / single(1.0 + distance)))
-        return frequency
+        if _part_repeats(cursors, self._budget):
+            yield from _distances_of_cursors(cursors, self._budget)
 
 
-def _repeats(places: Sequence[Sequence[Term]]) -> list[list[int]]:
+def _distances(positions: list[list[int]]) -> Iterator[int]:
+    """The spread of the places at each of Lucene's stops: the least place goes on until it has passed the next one."""
+    heads, steps = [each[0] for each in positions], [0] * len(positions)
+    end = max(heads)
+    while True:
+        least = heads.index(min(heads))
+        own = positions[least]
+        following = min(head for place, head in enumerate(heads) if place != least)
+        step = bisect_right(own, following, steps[least])
+        yield end - own[step - 1]
+        if step == len(own):
+            return
+        steps[least], heads[least] = step, own[step]
+        end = max(end, own[step])
+
+
+def _repeats(places: Sequence[str]) -> list[list[int]]:
     """The places that share a term, directly or by way of others: they must never stand on one position."""
-    holders: dict[Term, list[int]] = {}
+    holders: dict[str, list[int]] = {}
     for offset, place in enumerate(places):
-        for term in place:
-            holders.setdefault(term, []).append(offset)
+        for symbol in place:
+            holders.setdefault(symbol, []).append(offset)
     group_of = {offset: {offset} for offset in range(len(places))}
     for offsets in holders.values():
         for offset in offsets[1:]:
@@ -169,33 +186,29 @@ def _part_repeats(cursors: list[_Cursor], budget: Budget) -> bool:
     return True
 
 
-def _distances(cursors: list[_Cursor], slop: int, budget: Budget) -> Iterator[int]:
-    """The distance of each match within the slop: the spread of the places' positions, made as small as may be."""
+def _distances_of_cursors(cursors: list[_Cursor], budget: Budget) -> Iterator[int]:
+    """`_distances` where a place that moves on may push another one further."""
     end = max(cursor.position for cursor in cursors)
     queue = _queue(cursors)
     least = heappop(queue)[1]
-    distance, next_position = end - least.position, queue[0][1].position
-    while True:
+    distance, following = end - least.position, queue[0][1].position
+    while least.advance():
         budget.spend(1 + len(least.group))
-        if not least.advance():
-            break
         end = max(end, least.position)
         if least.group:
             end_after = _resolve(least, end, budget)
             if end_after is None:
                 break
             end, queue = end_after, _queue([cursor for cursor in cursors if cursor is not least])
-        if least.position > next_position:
+        if least.position > following:
             heappush(queue, (least.key, least))
-            if distance <= slop:
-                yield distance
+            yield distance
             least = heappop(queue)[1]
-            next_position = queue[0][1].position
+            following = queue[0][1].position
             distance = end - least.position
         else:
             distance = min(distance, end - least.position)
-    if distance <= slop:
-        yield distance
+    yield distance
 
 
 def _queue(cursors: list[_Cursor]) -> list[tuple[tuple[int, int], _Cursor]]:

@@ -1,7 +1,6 @@
 """The queries of a request, as values: what `query_parser` reads and `rewriting` turns into what is run."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from conversations.search.json_values import Json
 
@@ -26,23 +25,19 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Weighted:
+class MatchAll(NamedTuple):
+    """All documents."""
+
     boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class MatchAll(_Weighted):
-    """All documents."""
-
-
-@dataclass(frozen=True)
-class MatchNone(_Weighted):
+class MatchNone(NamedTuple):
     """No document."""
 
+    boost: float = 1.0
 
-@dataclass(frozen=True)
-class MatchOptions:
+
+class MatchOptions(NamedTuple):
     """How the terms of an analyzed text are put together."""
 
     all_terms: bool = False
@@ -51,27 +46,26 @@ class MatchOptions:
     lenient: bool = False
 
 
-@dataclass(frozen=True)
-class Match(_Weighted):
+class Match(NamedTuple):
     """Any term of an analyzed text, or all of them."""
 
     field: str
     text: Json
     options: MatchOptions = MatchOptions()
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class MatchPhrase(_Weighted):
+class MatchPhrase(NamedTuple):
     """The terms of an analyzed text side by side, moved by no more than `slop` positions in all."""
 
     field: str
     text: Json
     slop: int = 0
     options: MatchOptions = MatchOptions()
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class MatchPhrasePrefix(_Weighted):
+class MatchPhrasePrefix(NamedTuple):
     """A phrase whose last term is only a prefix, which stands for the first `max_expansions` terms that begin so."""
 
     field: str
@@ -79,10 +73,10 @@ class MatchPhrasePrefix(_Weighted):
     slop: int = 0
     max_expansions: int = 50
     options: MatchOptions = MatchOptions()
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class MultiMatch(_Weighted):
+class MultiMatch(NamedTuple):
     """One text against several fields (patterns with weights): the best field's score, plus a share of the others'."""
 
     text: Json
@@ -92,40 +86,40 @@ class MultiMatch(_Weighted):
     slop: int = 0
     max_expansions: int = 50
     options: MatchOptions = MatchOptions()
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Term(_Weighted):
+class Term(NamedTuple):
     """One term, not analyzed."""
 
     field: str
     value: Json
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Terms(_Weighted):
+class Terms(NamedTuple):
     """Any of several terms."""
 
     field: str
     values: tuple[Json, ...]
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Ids(_Weighted):
+class Ids(NamedTuple):
     """Documents by id."""
 
     values: tuple[str, ...]
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Exists(_Weighted):
+class Exists(NamedTuple):
     """Documents that have a field."""
 
     field: str
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Range(_Weighted):
+class Range(NamedTuple):
     """Values between two bounds, either of which may be open (`None`)."""
 
     field: str
@@ -135,26 +129,26 @@ class Range(_Weighted):
     include_upper: bool = True
     format: str | None = None
     time_zone: str | None = None
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Prefix(_Weighted):
+class Prefix(NamedTuple):
     """Terms that begin so."""
 
     field: str
     value: str
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Wildcard(_Weighted):
+class Wildcard(NamedTuple):
     """Terms that fit a pattern of `*` and `?`."""
 
     field: str
     value: str
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class Bool(_Weighted):
+class Bool(NamedTuple):
     """Clauses that must, should or must not match; `filter` ones must, without a score."""
 
     must: tuple["Query", ...] = ()
@@ -163,13 +157,14 @@ class Bool(_Weighted):
     must_not: tuple["Query", ...] = ()
     minimum_should_match: str | None = None
     adjust_pure_negative: bool = True
+    boost: float = 1.0
 
 
-@dataclass(frozen=True)
-class ConstantScore(_Weighted):
+class ConstantScore(NamedTuple):
     """A filter whose every match scores the boost."""
 
     filter: "Query"
+    boost: float = 1.0
 
 
 Query = (

@@ -1,6 +1,6 @@
 """The body of a search request, read and checked."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conversations.search.errors import ShardError, illegal_argument, parsing_error
 from conversations.search.highlight_options import Highlight, parse_highlight
@@ -17,8 +17,7 @@ MAX_RESULT_WINDOW = 10_000
 EXACT_TOTAL = 2**31 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """What a body asks for. `track_total_hits` is the number up to which hits are counted; none are for `None`."""
 
     query: Query

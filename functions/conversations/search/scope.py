@@ -1,7 +1,5 @@
 """What a query is bound to, and how much it may ask for."""
 
-from dataclasses import dataclass, field
-
 from conversations.search.contents import Contents
 from conversations.search.errors import shard_error
 from conversations.search.mapping import Mapping
@@ -14,20 +12,18 @@ MAX_CLAUSES = 1024
 """Terms and clauses of one query: `indices.query.bool.max_clause_count`."""
 
 
-@dataclass
 class Scope:
     """An index, and what `now` means to the query, in milliseconds since 1970."""
 
-    mapping: Mapping
-    contents: Contents
-    now_ms: int
-    budget: Budget = field(default_factory=Budget)
-    clauses: int = 0
+    def __init__(self, mapping: Mapping, contents: Contents, now_ms: int) -> None:
+        self.mapping, self.contents, self.now_ms = mapping, contents, now_ms
+        self.budget = Budget()
+        self._clauses = 0
 
     def count(self, clauses: int = 1) -> None:
         """Count clauses, and refuse too many."""
-        self.clauses += clauses
-        if self.clauses > MAX_CLAUSES:
+        self._clauses += clauses
+        if self._clauses > MAX_CLAUSES:
             raise shard_error(f"maxClauseCount is set to {MAX_CLAUSES}")
 
     def everything(self) -> Node:

@@ -4,9 +4,8 @@ Without a sort the best score comes first. Equal hits stand in the order in whic
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from conversations.search.dates import DateReader
 from conversations.search.errors import ShardError, illegal_argument
@@ -31,8 +30,7 @@ _NO_FIELDDATA = (
 _SCORE, _DOC, _ID = "_score", "_doc", "_id"
 
 
-@dataclass(frozen=True)
-class SortKey:
+class SortKey(NamedTuple):
     """One key of a sort as the request has it."""
 
     field: str
@@ -83,8 +81,7 @@ _Place = tuple[bool, Any]
 """A value of one column that sorts with the missing ones where they belong; all values of a column have one type."""
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
     """A key bound to the index: a document's value, or `None` if it is missing."""
 
     value: Callable[[int], SortValue]

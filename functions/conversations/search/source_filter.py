@@ -4,7 +4,7 @@ A pattern names a path; it takes in all that stands below it, and `*` stands for
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conversations.search.errors import illegal_argument, parsing_error
 from conversations.search.json_values import Json, JsonObject, Members
@@ -15,8 +15,7 @@ __all__ = ["SourceFilter", "parse_source_filter"]
 MAX_PATTERNS = 1024
 
 
-@dataclass(frozen=True)
-class SourceFilter:
+class SourceFilter(NamedTuple):
     """Patterns to include (all, if there is none) and to exclude, or nothing at all."""
 
     includes: tuple[str, ...] = ()

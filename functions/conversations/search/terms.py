@@ -6,24 +6,27 @@ it holds the term. So a posting list is a flat array in document order, and all 
 """
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from sys import getsizeof
 from typing import Protocol
 
 from conversations.search.single_precision import FREQUENCY_BITS
 
-__all__ = ["DOCUMENT_SHIFT", "PAYLOAD_MASK", "Pattern", "Term", "TermDictionary"]
+__all__ = ["DOCUMENT_SHIFT", "GAP", "MAX_TERMS", "PAYLOAD_MASK", "Pattern", "Term", "TermDictionary"]
 
 DOCUMENT_SHIFT = 32
 PAYLOAD_MASK = (1 << DOCUMENT_SHIFT) - 1
 _MAX_FREQUENCY = (1 << FREQUENCY_BITS) - 1
+MAX_TERMS = 0x10FFFF
+"""Different terms that a field may have: so many characters there are to stand for them."""
+GAP = "\0"
+"""The character that stands for no term."""
 _ONCE = 1 << FREQUENCY_BITS | 1
 """The payload where neither frequency nor length counts."""
 
-_TERM_BYTES = 48 + 80 + 104 + 32
-"""A `Term`, its empty array, its place in the dictionary and the array's spare room; measured on CPython 3.11 and
-3.13."""
+_TERM_BYTES = 56 + 32 + 8 + 80 + 104 + 32
+"""A `Term`, its number, its empty array and that array's spare room, and its places in the dictionary."""
 _POSTING_BYTES = 8.5
 
 
@@ -37,13 +40,19 @@ class Pattern(Protocol):
 
 
 class Term:
-    """A term and its postings."""
+    """A term and its postings. Its symbol is one character that stands for it in sequences of terms."""
 
-    __slots__ = ("postings", "text")
+    __slots__ = ("_number", "postings", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, number: int) -> None:
         self.text = text
+        self._number = number
         self.postings = array("Q")
+
+    @property
+    def symbol(self) -> str:
+        """The character."""
+        return chr(self._number)
 
     def documents(self) -> Iterator[int]:
         """The numbers of the documents that hold the term, ascending."""
@@ -55,6 +64,8 @@ class TermDictionary:
 
     def __init__(self) -> None:
         self._terms: dict[str, Term] = {}
+        self._by_number: list[Term | None] = [None]
+        self._free: list[int] = []
         self._ordered: list[str] | None = []
         self._unordered: list[str] = []
         self._text_bytes = 0
@@ -70,6 +81,14 @@ class TermDictionary:
         """The term, if any document holds it."""
         return self._terms.get(text)
 
+    def of_symbols(self, symbols: Iterable[str]) -> set[Term]:
+        """The terms of these characters."""
+        return {term for symbol in symbols if (term := self._by_number[ord(symbol)])}
+
+    def has_room_for(self, texts: int) -> bool:
+        """Whether so many new terms would still get a symbol each."""
+        return len(self._terms) + texts <= MAX_TERMS
+
     def intern(self, texts: list[str]) -> list[Term]:
         """The terms of these texts, made where they are new. What gets no posting must be discarded."""
         terms, found = self._terms, []
@@ -79,7 +98,12 @@ class TermDictionary:
         return found
 
     def _new(self, text: str) -> Term:
-        term = self._terms[text] = Term(text)
+        if self._free:
+            number = self._free.pop()
+        else:
+            number = len(self._by_number)
+            self._by_number.append(None)
+        term = self._terms[text] = self._by_number[number] = Term(text, number)
         self._unordered.append(text)
         self._text_bytes += getsizeof(text)
         return term
@@ -107,20 +131,24 @@ class TermDictionary:
             del term.postings[bisect_left(term.postings, first)]
             if not term.postings:
                 del self._terms[term.text]
+                number = ord(term.symbol)
+                self._by_number[number] = None
+                self._free.append(number)
                 self._text_bytes -= getsizeof(term.text)
                 self._ordered = None
 
     def starting_with(self, prefix: str) -> Iterator[Term]:
         """The terms with this prefix, in order."""
-        ordered = self._in_order()
-        for position in range(bisect_left(ordered, prefix), len(ordered)):
-            if not ordered[position].startswith(prefix):
-                return
-            yield self._terms[ordered[position]]
+        return map(self._terms.__getitem__, self._texts_with(prefix))
 
     def matching(self, pattern: Pattern) -> Iterator[Term]:
         """The terms that fit a pattern, in order."""
-        return (term for term in self.starting_with(pattern.prefix) if pattern.matches(term.text))
+        return map(self._terms.__getitem__, filter(pattern.matches, self._texts_with(pattern.prefix)))
+
+    def _texts_with(self, prefix: str) -> list[str]:
+        ordered = self._in_order()
+        start = bisect_left(ordered, prefix)
+        return ordered[start : bisect_right(ordered, prefix, start, key=lambda text: text[: len(prefix)])]
 
     def from_text(self, text: str) -> Iterator[Term]:
         """The terms from a text on, in order of code points, which is that of UTF-8."""

@@ -1,6 +1,5 @@
 """Queries for analyzed text: match, multi_match, match_phrase, match_phrase_prefix."""
 
-from dataclasses import replace
 from itertools import islice
 
 from conversations.search import analysis
@@ -122,7 +121,7 @@ def multi_match(query: MultiMatch, scope: Scope) -> Node:
         for field in scope.mapping.matching(pattern):
             weights[field] = weights.get(field, 1.0) * weight
     if "*" in patterns:
-        query = replace(query, options=replace(query.options, lenient=True))
+        query = query._replace(options=query.options._replace(lenient=True))
     nodes = tuple(weighted(_in_field(query, field, scope), weight) for field, weight in weights.items())
     if not nodes:
         return Fixed()

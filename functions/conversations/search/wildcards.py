@@ -27,6 +27,7 @@ class Wildcard:
                 self._parts[-1].add(character)
         self._parts = [self._parts[0], *filter(len, self._parts[1:-1]), *self._parts[1:][-1:]]
         self._shortest = sum(map(len, self._parts))
+        self._needed = max((part.prefix for part in self._parts), key=len)
 
     @property
     def prefix(self) -> str:
@@ -36,7 +37,7 @@ class Wildcard:
     def matches(self, text: str) -> bool:
         """Whether the whole text fits."""
         first, last = self._parts[0], self._parts[-1]
-        if len(text) < self._shortest or not first.fits(text, 0):
+        if len(text) < self._shortest or self._needed not in text or not first.fits(text, 0):
             return False
         if first is last:
             return len(text) == len(first)
