@@ -5,7 +5,7 @@ Terms score in single precision; a sum is made in double precision and rounded o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import reduce
 from operator import and_
 from typing import NamedTuple, Protocol
@@ -16,7 +16,18 @@ from conversations.search.scoring import Bm25, inverse_document_frequency
 from conversations.search.single_precision import single, singles
 from conversations.search.terms import DOCUMENT_SHIFT, PAYLOAD_MASK, Term
 
-__all__ = ["Best", "Boosted", "Clauses", "Constant", "Fixed", "Node", "Phrase", "ScoredTerm"]
+__all__ = [
+    "Best",
+    "Boosted",
+    "Clauses",
+    "Constant",
+    "Fixed",
+    "Node",
+    "Phrase",
+    "ScoredTerm",
+    "disjunction",
+    "flattened",
+]
 
 Scores = dict[int, float]
 
@@ -171,6 +182,18 @@ class Clauses(NamedTuple):
         for node in self.must_not:
             matching = matching - node.documents()
         return matching
+
+
+def disjunction(nodes: Iterable[Node]) -> Clauses:
+    """Nodes of which one must match."""
+    return Clauses(should=tuple(flattened(nodes)), at_least=1)
+
+
+def flattened(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes, with pure disjunctions replaced by their parts, as Lucene does: one sum, rounded once."""
+    for node in nodes:
+        is_sum = isinstance(node, Clauses) and node.at_least == 1 and not (node.must or node.filter or node.must_not)
+        yield from node.should if isinstance(node, Clauses) and is_sum else [node]
 
 
 class Best(NamedTuple):

@@ -4,9 +4,11 @@ A phrase is a sequence of places, each written as the symbols of the terms that 
 place of a phrase prefix. A document is the string of its terms' symbols.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import Protocol
 
 from conversations.search.errors import illegal_argument
@@ -16,6 +18,8 @@ __all__ = ["Budget", "ExactPhrase", "PhraseCounter", "SloppyPhrase"]
 
 _SHORT = 8
 """Phrases shorter than this cost no step for each occurrence."""
+_NEAR = 100
+"""Slops up to this are worth a look ahead."""
 
 
 class Budget:
@@ -101,12 +105,20 @@ class _Cursor:
         return next((other for other in self.group if other is not self and other.in_document == here), None)
 
 
+def _near(one: str, other: str, slop: int) -> re.Pattern[str]:
+    """Two places in a row with no more than the slop between them; the wrong way round costs two positions."""
+    one, other = f"[{re.escape(one)}]", f"[{re.escape(other)}]"
+    reverse = f"|{other}.{{0,{slop - 2}}}{one}" if slop >= 2 else ""
+    return re.compile(f"{one}.{{0,{slop}}}{other}{reverse}", re.DOTALL)
+
+
 class SloppyPhrase:
     """A phrase whose places may be moved by `slop` positions in all."""
 
     def __init__(self, places: Sequence[str], slop: int, budget: Budget) -> None:
         self._places, self._slop, self._budget = list(places), slop, budget
         self._groups = _repeats(places)
+        self._neighbours = [_near(*pair, slop) for pair in pairwise(places)] if slop <= _NEAR else []
 
     def frequency(self, sequence: str) -> float:
         """The sum of 1 / (1 + distance) over the matches."""
@@ -125,15 +137,8 @@ class SloppyPhrase:
         return frequency
 
     def _may_match(self, sequence: str) -> bool:
-        """Whether all places are near the first one somewhere: cheap to tell, and mostly not so."""
-        reach = self._slop + len(self._places)
-        if reach >= len(sequence) or any(len(place) > 1 for place in self._places):
-            return True
-        for position in _positions(self._places[0], sequence):
-            window = sequence[max(0, position - reach) : position + reach + 1]
-            if all(place in window for place in self._places):
-                return True
-        return False
+        """Whether neighbours of the phrase stand near each other somewhere: cheap to tell, and mostly not so."""
+        return all(pattern.search(sequence) for pattern in self._neighbours)
 
     def _distances_apart(self, found: list[list[int]]) -> Iterator[int]:
         """The distances where places share terms, which must not stand on one position."""

@@ -1,7 +1,7 @@
 """Binds a query to an index: what OpenSearch's query builders do on the shard."""
 
 from conversations.search.minimum_should_match import required_matches
-from conversations.search.nodes import Clauses, Constant, Fixed, Node
+from conversations.search.nodes import Clauses, Constant, Fixed, Node, flattened
 from conversations.search.queries import (
     Bool,
     ConstantScore,
@@ -82,4 +82,6 @@ def _clauses(query: Bool, scope: Scope) -> Node:
         return Fixed()
     if not (must or filter_):
         at_least = max(1, at_least)
+    if at_least <= 1:
+        should = tuple(flattened(should))
     return Clauses(must, filter_, should, must_not, at_least)

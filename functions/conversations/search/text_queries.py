@@ -1,5 +1,7 @@
 """Queries for analyzed text: match, multi_match, match_phrase, match_phrase_prefix."""
 
+from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 
 from conversations.search import analysis
@@ -8,7 +10,7 @@ from conversations.search.fields import TextIndex
 from conversations.search.json_values import Json, text_of
 from conversations.search.mapping import Field
 from conversations.search.minimum_should_match import required_matches
-from conversations.search.nodes import Best, Clauses, Fixed, Node, Phrase, ScoredTerm
+from conversations.search.nodes import Best, Clauses, Fixed, Node, Phrase, ScoredTerm, disjunction
 from conversations.search.queries import Match, MatchOptions, MatchPhrase, MatchPhrasePrefix, MultiMatch
 from conversations.search.scope import Scope, weighted
 from conversations.search.term_queries import ID, term_node, with_ids
@@ -32,9 +34,19 @@ def _words(field: Field, text: Json, options: MatchOptions, scope: Scope) -> Nod
     if not texts:
         return _no_words(options, scope)
     scope.count(len(texts))
-    found = (index.dictionary.get(text) for text in texts)
-    nodes = tuple(ScoredTerm(field.name, index, term) if term else Fixed() for term in found)
+    counted = _repeated(texts, options)
+    nodes = tuple(weighted(_scored(field, index, text), float(count)) for text, count in counted)
     return nodes[0] if len(nodes) == 1 else _combined(nodes, options)
+
+
+def _repeated(texts: list[str], options: MatchOptions) -> Iterable[tuple[str, int]]:
+    """Each word with how often it is asked for, which is its weight. A minimum counts every one of them, though."""
+    return [(text, 1) for text in texts] if options.minimum_should_match else Counter(texts).items()
+
+
+def _scored(field: Field, index: TextIndex, text: str) -> Node:
+    term = index.dictionary.get(text)
+    return ScoredTerm(field.name, index, term) if term else Fixed()
 
 
 def _combined(nodes: tuple[Node, ...], options: MatchOptions) -> Node:
@@ -125,7 +137,10 @@ def multi_match(query: MultiMatch, scope: Scope) -> Node:
     nodes = tuple(weighted(_in_field(query, field, scope), weight) for field, weight in weights.items())
     if not nodes:
         return Fixed()
-    return nodes[0] if len(nodes) == 1 else Best(nodes, query.tie_breaker)
+    if len(nodes) == 1:
+        return nodes[0]
+    # With all that the others score added, the best score is a plain sum: Lucene makes it one.
+    return disjunction(nodes) if query.tie_breaker == 1.0 else Best(nodes, query.tie_breaker)
 
 
 def _in_field(query: MultiMatch, field: Field, scope: Scope) -> Node:
