@@ -10,7 +10,7 @@ from conversations.search.mapping import Mapping, values_at
 
 __all__ = ["Contents", "Document"]
 
-_DOCUMENT_BYTES = 2 * 104 + 64 + 32
+_DOCUMENT_BYTES = 2 * 64 + 64 + 32
 
 
 class Document(NamedTuple):

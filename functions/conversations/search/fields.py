@@ -24,7 +24,7 @@ POSITION_GAP = 100
 MAX_TOKENS = (1 << FREQUENCY_BITS) - 1
 """Tokens that one text field may have, bounded by what a posting can count."""
 
-_ENTRY_BYTES = 104
+_ENTRY_BYTES = 64
 """A document's place in a dictionary with its number."""
 _SEQUENCE_BYTES = 56
 

@@ -17,6 +17,7 @@ from conversations.search.json_values import JsonObject
 from conversations.search.mapping import Field, FieldType, Mapping, string_values, values_at
 from conversations.search.marks import Marks, Wanted, wanted
 from conversations.search.nodes import Node
+from conversations.search.single_precision import single
 
 __all__ = ["Highlighter"]
 
@@ -62,11 +63,14 @@ class _Fragment:
     def __init__(self, number: int) -> None:
         self.number = number
         self.parts: list[str] = []
-        self.found: dict[str, float] = {}
+        self.score = 0.0
+        self._found: set[str] = set()
 
-    @property
-    def score(self) -> float:
-        return sum(self.found.values())
+    def mark(self, word: str, weight: float) -> None:
+        """Count a marked word, once."""
+        if word not in self._found:
+            self._found.add(word)
+            self.score = single(self.score + weight)
 
     @property
     def text(self) -> str:
@@ -102,7 +106,7 @@ def _cut(target: Field, options: FieldOptions, sought: list[Wanted], text: str) 
             fragment = _Fragment(fragment.number + 1)
         weight, word = marks.weight(token.text, position), encode(text[token.start : token.end])
         if weight:
-            fragment.found.setdefault(token.text, weight)
+            fragment.mark(token.text, weight)
             word = f"{options.pre_tag}{word}{options.post_tag}"
         fragment.parts += [encode(text[end : token.start]), word]
         end = token.end

@@ -6,7 +6,8 @@ A word found by itself is marked wherever it stands; a word of a phrase only whe
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from conversations.search.nodes import Best, Boosted, Clauses, Constant, Fixed, Node, Phrase, ScoredTerm
+from conversations.search.nodes import Best, Boosted, Clauses, Constant, Fixed, Node, Phrase, Repeated, ScoredTerm
+from conversations.search.single_precision import single
 
 __all__ = ["Marks", "Wanted", "wanted"]
 
@@ -34,8 +35,8 @@ def wanted(node: Node, weight: float = 1.0) -> Iterator[Wanted]:
             places = tuple(frozenset(term.text for term in place) for place in node.places)
             yield Wanted(node.field, weight, places=places, slop=node.slop)
         case Boosted():
-            yield from wanted(node.inner, weight * node.factor)
-        case Constant():
+            yield from wanted(node.inner, single(weight * node.factor))
+        case Constant() | Repeated():
             yield from wanted(node.inner, weight)
         case Clauses():
             for inner in (*node.must, *node.filter, *node.should):

@@ -24,6 +24,7 @@ __all__ = [
     "Fixed",
     "Node",
     "Phrase",
+    "Repeated",
     "ScoredTerm",
     "disjunction",
     "flattened",
@@ -79,6 +80,19 @@ class Boosted(NamedTuple):
 
     def scores(self, boost: float) -> Scores:
         return self.inner.scores(single(boost * self.factor))
+
+
+class Repeated(NamedTuple):
+    """A word that a text asks for several times: it scores so many times as much."""
+
+    inner: Node
+    times: int
+
+    def documents(self) -> Set[int]:
+        return self.inner.documents()
+
+    def scores(self, boost: float) -> Scores:
+        return self.inner.scores(single(boost * self.times))
 
 
 def _bm25(boost: float, index: TextIndex, terms: Iterable[Term]) -> Bm25:
@@ -147,7 +161,7 @@ def _summed(parts: Sequence[Scores], documents: Iterable[int]) -> Scores:
 
 
 class Clauses(NamedTuple):
-    """Lucene's BooleanQuery. `at_least` of the optional clauses must match."""
+    """Lucene's BooleanQuery. `at_least` of the optional clauses must match; nothing does if there are fewer."""
 
     must: tuple[Node, ...] = ()
     filter: tuple[Node, ...] = ()

@@ -78,8 +78,6 @@ def _clauses(query: Bool, scope: Scope) -> Node:
         # Nothing but exclusions scores nothing; nothing at all is match_all.
         return Clauses(filter=(scope.everything(),), must_not=must_not) if must_not else scope.everything()
     at_least = required_matches(len(should), query.minimum_should_match) if query.minimum_should_match else 0
-    if at_least > len(should):
-        return Fixed()
     if not (must or filter_):
         at_least = max(1, at_least)
     if at_least <= 1:

@@ -6,7 +6,7 @@ OpenSearch has used it since 3.0; before, `LegacyBM25Similarity` multiplied ever
 from collections.abc import Iterable
 from math import log
 
-from conversations.search.single_precision import FREQUENCY_BITS, decoded_length, single
+from conversations.search.single_precision import FREQUENCY_BITS, MAX_SCORE, decoded_length, single
 
 __all__ = ["Bm25", "inverse_document_frequency"]
 
@@ -26,7 +26,7 @@ class Bm25(dict[int, float]):
 
     def __init__(self, boost: float, idfs: Iterable[float], average_length: float) -> None:
         super().__init__()
-        self._weight = single(boost * single(sum(idfs)))
+        self._weight = min(single(boost * single(sum(idfs))), MAX_SCORE)
         self._average_length = single(average_length)
         self._inverses: dict[int, float] = {}
 

@@ -25,7 +25,7 @@ GAP = "\0"
 _ONCE = 1 << FREQUENCY_BITS | 1
 """The payload where neither frequency nor length counts."""
 
-_TERM_BYTES = 56 + 32 + 8 + 80 + 104 + 32
+_TERM_BYTES = 56 + 32 + 8 + 80 + 64 + 32
 """A `Term`, its number, its empty array and that array's spare room, and its places in the dictionary."""
 _POSTING_BYTES = 8.5
 

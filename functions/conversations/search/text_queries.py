@@ -10,7 +10,7 @@ from conversations.search.fields import TextIndex
 from conversations.search.json_values import Json, text_of
 from conversations.search.mapping import Field
 from conversations.search.minimum_should_match import required_matches
-from conversations.search.nodes import Best, Clauses, Fixed, Node, Phrase, ScoredTerm, disjunction
+from conversations.search.nodes import Best, Clauses, Fixed, Node, Phrase, Repeated, ScoredTerm, disjunction
 from conversations.search.queries import Match, MatchOptions, MatchPhrase, MatchPhrasePrefix, MultiMatch
 from conversations.search.scope import Scope, weighted
 from conversations.search.term_queries import ID, term_node, with_ids
@@ -34,28 +34,32 @@ def _words(field: Field, text: Json, options: MatchOptions, scope: Scope) -> Nod
     if not texts:
         return _no_words(options, scope)
     scope.count(len(texts))
-    counted = _repeated(texts, options)
-    nodes = tuple(weighted(_scored(field, index, text), float(count)) for text, count in counted)
+    nodes = tuple(_scored(field, index, text, times) for text, times in _counted(texts, options))
     return nodes[0] if len(nodes) == 1 else _combined(nodes, options)
 
 
-def _repeated(texts: list[str], options: MatchOptions) -> Iterable[tuple[str, int]]:
-    """Each word with how often it is asked for, which is its weight. A minimum counts every one of them, though."""
-    return [(text, 1) for text in texts] if options.minimum_should_match else Counter(texts).items()
+def _counted(texts: list[str], options: MatchOptions) -> Iterable[tuple[str, int]]:
+    """Each word with how often it is asked for; every one by itself where a minimum has to count them."""
+    minimum = options.minimum_should_match
+    if minimum and not options.all_terms and required_matches(len(texts), minimum) > 1:
+        return [(text, 1) for text in texts]
+    return Counter(texts).items()
 
 
-def _scored(field: Field, index: TextIndex, text: str) -> Node:
+def _scored(field: Field, index: TextIndex, text: str, times: int) -> Node:
     term = index.dictionary.get(text)
-    return ScoredTerm(field.name, index, term) if term else Fixed()
+    if not term:
+        return Fixed()
+    node = ScoredTerm(field.name, index, term)
+    return node if times == 1 else Repeated(node, times)
 
 
 def _combined(nodes: tuple[Node, ...], options: MatchOptions) -> Node:
     minimum = options.minimum_should_match
     if options.all_terms:
-        # There is no optional clause, so that a minimum can only be met if it asks for none.
-        return Fixed() if minimum and required_matches(0, minimum) else Clauses(must=nodes)
-    at_least = max(1, required_matches(len(nodes), minimum) if minimum else 1)
-    return Fixed() if at_least > len(nodes) else Clauses(should=nodes, at_least=at_least)
+        # No clause is optional, so that a minimum can only be met if it asks for none.
+        return Clauses(must=nodes, at_least=required_matches(0, minimum) if minimum else 0)
+    return Clauses(should=nodes, at_least=max(1, required_matches(len(nodes), minimum) if minimum else 1))
 
 
 def _whole_value(field: Field, text: Json, options: MatchOptions, scope: Scope) -> Node:
