@@ -104,7 +104,8 @@ class DateReader:
         try:
             millis = parse_date(anchor, self._format)
         except ValueError as error:
-            raise ShardError("parse_exception", str(error)) from None
+            # OpenSearch repeats the reason of the one format in that of the whole.
+            raise ShardError("parse_exception", f"{error}: [{error}]") from None
         return self._math(steps, millis, round_up) if separator else millis
 
     def _math(self, steps: str, millis: int, round_up: bool) -> int:

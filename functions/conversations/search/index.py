@@ -1,8 +1,9 @@
 """The index of one collection of documents: add, change, remove, search."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping as ReadOnly
 from heapq import nsmallest
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from conversations.search.contents import Contents
 from conversations.search.highlight import Highlighter
@@ -16,6 +17,10 @@ from conversations.search.single_precision import MAX_SCORE, shortest
 from conversations.search.sorting import Ranking, SortValue
 
 __all__ = ["Hit", "Index", "Results", "Total"]
+
+
+JsonLike = ReadOnly[str, object]
+"""What `json.loads` makes of an object, however the caller types it."""
 
 
 class Hit(NamedTuple):
@@ -46,9 +51,9 @@ class Results(NamedTuple):
 class Index:
     """Documents under ids, found by OpenSearch's queries. One thread at a time may use it."""
 
-    def __init__(self, mapping: JsonObject, documents: Iterable[tuple[str, JsonObject]] = ()) -> None:
+    def __init__(self, mapping: JsonLike, documents: Iterable[tuple[str, JsonLike]] = ()) -> None:
         """An index with these documents. Raises `ValueError` for a mapping, `DocumentError` for a document."""
-        self._mapping = Mapping(mapping)
+        self._mapping = Mapping(cast(JsonObject, mapping))
         self._contents = Contents(self._mapping)
         for id_, source in documents:
             self.add(id_, source)
@@ -64,23 +69,23 @@ class Index:
         """What the index takes with its documents' sources, in bytes; an estimate, cheap to ask."""
         return self._contents.memory_bytes
 
-    def add(self, id_: str, source: JsonObject) -> None:
+    def add(self, id_: str, source: JsonLike) -> None:
         """Enter a document; one that is there under this id is replaced. The source is kept, not copied.
 
         Raises `DocumentError` for a value that its field cannot take, and then changes nothing.
         """
-        self._contents.add(id_, source)
+        self._contents.add(id_, cast(JsonObject, source))
 
     def remove(self, id_: str) -> bool:
         """Take a document out; False if there was none."""
         return self._contents.remove(id_)
 
-    def search(self, body: JsonObject, *, now_ms: int) -> Results:
+    def search(self, body: JsonLike, *, now_ms: int) -> Results:
         """The hits of an OpenSearch request body; `now_ms` is the present, in milliseconds since 1970.
 
         Raises `QueryError`, or its subclass `ShardError`, for what is refused.
         """
-        request = SearchRequest.parse(body)
+        request = SearchRequest.parse(cast(JsonObject, body))
         scope = Scope(self._mapping, self._contents, now_ms)
         query = rewrite(request.query, scope)
         return _Search(request, scope, query).results()

@@ -77,8 +77,12 @@ class Members:
     def only(self) -> tuple[str, Json]:
         """The one remaining member of an object such as `{"field": {...}}`."""
         if len(self._left) != 1:
-            names = ", ".join(self._left) or "nothing"
-            raise parsing_error(f"[{self._owner}] query needs one field, but found [{names[:200]}]")
+            names = "] and [".join(name[:100] for name in list(self._left)[:2])
+            raise parsing_error(
+                f"[{self._owner}] query doesn't support multiple fields, found [{names}]"
+                if names
+                else f"[{self._owner}] query requires a field"
+            )
         return self._left.popitem()
 
     def text(self, name: str) -> str:

@@ -7,6 +7,7 @@ place of a phrase prefix. A document is the string of its terms' symbols.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Protocol
@@ -129,11 +130,11 @@ class SloppyPhrase:
         if self._groups:
             distances = self._distances_apart(found)
         else:
-            distances = _distances([[p - offset for p in each] for offset, each in enumerate(found)])
+            distances = _distances([_shifted(each, offset) for offset, each in enumerate(found)])
         frequency = 0.0
         for distance in distances:
             if distance <= self._slop:
-                frequency = single(frequency + single(1 / single(1.0 + distance)))
+                frequency = single(frequency + _weight(distance))
         return frequency
 
     def _may_match(self, sequence: str) -> bool:
@@ -150,15 +151,23 @@ class SloppyPhrase:
             yield from _distances_of_cursors(cursors, self._budget)
 
 
+def _shifted(positions: list[int], offset: int) -> list[int]:
+    return [position - offset for position in positions] if offset else positions
+
+
+@lru_cache(1024)
+def _weight(distance: int) -> float:
+    return single(1 / single(1.0 + distance))
+
+
 def _distances(positions: list[list[int]]) -> Iterator[int]:
     """The spread of the places at each of Lucene's stops: the least place goes on until it has passed the next one."""
     heads, steps = [each[0] for each in positions], [0] * len(positions)
     end = max(heads)
     while True:
         least = heads.index(min(heads))
-        own = positions[least]
-        following = min(head for place, head in enumerate(heads) if place != least)
-        step = bisect_right(own, following, steps[least])
+        own, heads[least] = positions[least], end + 1
+        step = bisect_right(own, min(heads), steps[least])
         yield end - own[step - 1]
         if step == len(own):
             return

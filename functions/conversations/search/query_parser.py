@@ -41,8 +41,8 @@ def parse_query(value: Json, depth: int = 1) -> Query:
     """The query of `{"name": {...}}`. Raises `QueryError`."""
     if depth > MAX_DEPTH:
         raise illegal_argument(
-            "The nested depth of the query exceeds the maximum nested depth for bool queries set in "
-            f"[indices.query.bool.max_nested_depth], which is [{MAX_DEPTH}]"
+            "The nested depth of the query exceeds the maximum nested depth for queries set in "
+            "[indices.query.bool.max_nested_depth]"
         )
     if not isinstance(value, dict):
         raise parsing_error("[_na] query malformed, must start with start_object")
@@ -206,6 +206,8 @@ def _ids(members: Members) -> Query:
 
 
 def _exists(members: Members) -> Query:
+    if not members.has("field"):
+        raise parsing_error("[exists] must be provided with a [field]")
     query = Exists(members.text("field"), boost=members.boost())
     members.finish()
     return query

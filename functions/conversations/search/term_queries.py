@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import takewhile
 
 from conversations.search.dates import DateReader, parse_zone
-from conversations.search.errors import illegal_argument, shard_error
+from conversations.search.errors import ShardError, illegal_argument, shard_error
 from conversations.search.fields import FlatObjectIndex, KeywordIndex, NumberIndex, TextIndex
 from conversations.search.json_values import Json, text_of
 from conversations.search.mapping import LONG_MAX, LONG_MIN, Field, FieldType, long_value
@@ -91,13 +91,12 @@ def prefix(query: Prefix, scope: Scope) -> Node:
 
 
 def pattern(query: Wildcard, scope: Scope) -> Node:
-    """Documents with a term that fits a pattern. On an analyzed field the pattern is put in lower case."""
+    """Documents with a term that fits a pattern, which is not analyzed either."""
     field = scope.mapping.find(query.field)
     if not field:
         return Fixed()
     dictionary, path = _textual(field, "wildcard", scope)
-    value = query.value.lower() if field.type is FieldType.TEXT else query.value
-    wildcard = WildcardPattern(value)
+    wildcard = WildcardPattern(query.value)
     return _any_of(field, dictionary.matching(_Below(path, wildcard) if path else wildcard))
 
 
@@ -122,9 +121,10 @@ def _dictionary(index: TextIndex | KeywordIndex | FlatObjectIndex, field: Field)
 def _textual(field: Field, query: str, scope: Scope) -> tuple[TermDictionary, str]:
     index = scope.contents.fields[field.name]
     if isinstance(index, NumberIndex):
-        raise shard_error(
-            f"Can only use {query} queries on keyword, text and wildcard fields - "
-            f"not on [{field.name}] which is of type [{field.type}]"
+        raise ShardError(
+            "query_shard_exception",
+            f"Can only use {query} queries on keyword and text fields - "
+            f"not on [{field.name}] which is of type [{field.type}]",
         )
     return _dictionary(index, field)
 

@@ -31,8 +31,21 @@ def test_dates_are_milliseconds(text: str, millis: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["2024-02-03", "2024-02-03T20:36:10Z", "2024-02-30T00:00:00.0Z", "2024-2-3T0:0:0.0Z", "", "soon", "1e3", "9" * 20]
-    + ["2024-02-03T24:00:00.0Z", "2024-02-03T20:36:10.252", "２０２４-02-03T20:36:10.252Z", " 1", "1706992570252\n"],
+    [
+        "2024-02-03",
+        "2024-02-03T20:36:10Z",
+        "2024-02-30T00:00:00.0Z",
+        "2024-2-3T0:0:0.0Z",
+        "2024-02-03T24:00:00.0Z",
+        "2024-02-03T20:36:10.252",
+        "２０２４-02-03T20:36:10.252Z",
+        "",
+        "soon",
+        "1e3",
+        "9" * 20,
+        " 1",
+        "1706992570252\n",
+    ],
 )
 def test_anything_else_is_no_date(text: str) -> None:
     with pytest.raises(ValueError, match="failed to parse date field"):
@@ -73,7 +86,7 @@ def test_rounding_follows_the_zone() -> None:
 
 @pytest.mark.parametrize("text", ["now*1d", "now+", "now+1", "now+1q", "now/2d", "nowish", "now+999999999y", "1||~"])
 def test_bad_date_math_is_refused(text: str) -> None:
-    with pytest.raises(QueryError, match="math|unit|rounding"):
+    with pytest.raises(QueryError, match=r"math|unit|rounding"):
         DateReader(NOW).read(text, round_up=False)
 
 

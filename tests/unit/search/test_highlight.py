@@ -132,7 +132,7 @@ def test_tags_encoder_and_options_of_one_field() -> None:
 
 
 def test_no_match_size_gives_the_beginning() -> None:
-    query = {"match_all": {}}
+    query: dict[str, Any] = {"match_all": {}}
 
     assert marked({"text": "one two three"}, query, no_match_size=8) == {"text": ["one two"]}
     assert marked({"text": "one two"}, query, no_match_size=2) is None

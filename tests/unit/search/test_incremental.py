@@ -152,7 +152,7 @@ def test_nested_fields_are_found_by_path() -> None:
     ],
 )
 def test_an_unknown_mapping_is_refused(mapping: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="mapping|FieldType|parameter|yyyy|object"):
+    with pytest.raises(Exception, match=r"mapping|FieldType|parameter|yyyy|object"):
         Index(mapping)
 
 

@@ -108,8 +108,8 @@ def test_phrases_exact_and_with_slop() -> None:
         return idf * frequency / (frequency + 1.2 * (0.25 + 0.75 * length / (17 / 5)))
 
     assert scores(index, {"match_phrase": {"t": "new york"}}) == pytest.approx({"0": score(2, 5)}, rel=SIX_DIGITS)
-    # One word between counts 1/2 (distance 1), the wrong order 1/3 (distance 2). The first document has the phrase twice,
-    # and between them "york ... new" at a distance of 3, beyond the slop.
+    # One word between counts 1/2 (distance 1), the wrong order 1/3 (distance 2). The first document has the phrase
+    # twice, and between them "york ... new" at a distance of 3, beyond the slop.
     sloppy = {"match_phrase": {"t": {"query": "new york", "slop": 2}}}
     expected = {"0": score(2, 5), "2": score(1 / 2, 3), "1": score(1 / 3, 2)}
     assert scores(index, sloppy) == pytest.approx(expected, rel=SIX_DIGITS)

@@ -49,11 +49,10 @@ class Maker:
         return document | ({"k": self.pick(*WORDS)} if self.maybe(0.7) else {})
 
     def query(self, depth: int = 0) -> Query:
-        kinds = [self.match, self.match, self.match, self.phrase, self.phrase, self.phrase_prefix, self.of_terms]
-        kinds += [self.of_terms, self.multi_match, self.constant, *([self.boolean] * (6 if depth < 2 else 0))]
-        make = self.pick(*kinds)
-        made: Query = make(depth) if make in (self.boolean, self.constant) else make()
-        return made
+        leaves = [self.match] * 3 + [self.phrase] * 2 + [self.phrase_prefix, *[self.of_terms] * 2, self.multi_match]
+        compounds = [self.constant] + [self.boolean] * (6 if depth < 2 else 0)
+        place = self._random.randrange(len(leaves) + len(compounds))
+        return leaves[place]() if place < len(leaves) else compounds[place - len(leaves)](depth)
 
     def match(self) -> Query:
         options = self.weighted({"query": self.words(5)})
