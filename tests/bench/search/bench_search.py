@@ -1,6 +1,7 @@
 """What the search engine costs for 10,000 documents of 500 bytes, as processor time and as ratios to a plain scan.
 
-The scan does what one would do without an index: take every text apart with a regular expression and look for the words.
+The scan does what one would do without an index: take every text apart with a regular expression and look for
+the words.
 
     python tests/bench/search/bench_search.py
 

@@ -104,7 +104,7 @@ class Tantivy:
         return Other.boost_query(Other.boolean_query(words), options["boost"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(DOCUMENTS, st.lists(QUERIES, min_size=1, max_size=6))
 def test_hits_and_their_order_are_those_of_tantivy(documents: list[dict[str, str]], queries: list[Query]) -> None:
     index = Index(MAPPING, ((str(number), document) for number, document in enumerate(documents)))
