@@ -96,7 +96,7 @@ def _cut(target: Field, options: FieldOptions, sought: list[Wanted], text: str) 
             "for highlighting.",
         )
     tokens = _tokens(target, text)
-    marks = Marks.of([token.text for token in tokens], sought)
+    marks = Marks([token.text for token in tokens], sought)
     fragmenter = _Fragmenter(options, marks, units(len(text)))
     encode: Callable[[str], str] = (lambda part: part.translate(_HTML)) if options.html else str
     fragment, end = _Fragment(0), 0
@@ -141,8 +141,9 @@ class _Fragmenter:
             self._wait_for = -1
         elif self._wait_for != -1:
             return True
-        if span := self._marks.span_from(word, self._position):
-            self._wait_for = span[1]
+        end = self._marks.phrase_end(word, self._position)
+        if end is not None:
+            self._wait_for = end
         return False
 
 
