@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heapreplace
 from typing import NamedTuple
 
-from conversations.search.nodes import Best, Boosted, Clauses, Constant, Fixed, Node, Phrase, Repeated, ScoredTerm
+from conversations.search.nodes import AnyTerm, Best, Boosted, Clauses, Constant, Node, Phrase, Repeated, ScoredTerm
 from conversations.search.single_precision import single
 
 __all__ = ["Marks", "Wanted", "wanted"]
@@ -31,8 +31,8 @@ def wanted(node: Node, weight: float = 1.0) -> Iterator[Wanted]:
     match node:
         case ScoredTerm():
             yield Wanted(node.field, weight, words=frozenset([node.term.text]))
-        case Fixed():
-            yield Wanted(node.field, weight, words=node.texts)
+        case AnyTerm():
+            yield Wanted(node.field, weight, words=node.texts())
         case Phrase():
             places = tuple(frozenset(term.text for term in place) for place in node.places)
             yield Wanted(node.field, weight, places=places, slop=node.slop)

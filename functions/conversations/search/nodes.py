@@ -5,18 +5,20 @@ Terms score in single precision; a sum is made in double precision and rounded o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import reduce
 from operator import and_
 from typing import NamedTuple, Protocol
 
+from conversations.search.budget import Budget
 from conversations.search.fields import TextIndex
-from conversations.search.phrases import Budget, ExactPhrase, PhraseCounter, SloppyPhrase
+from conversations.search.phrases import ExactPhrase, PhraseCounter, SloppyPhrase
 from conversations.search.scoring import Bm25, inverse_document_frequency
 from conversations.search.single_precision import single, singles
 from conversations.search.terms import DOCUMENT_SHIFT, PAYLOAD_MASK, Term
 
 __all__ = [
+    "AnyTerm",
     "Best",
     "Boosted",
     "Clauses",
@@ -44,17 +46,38 @@ class Node(Protocol):
 
 
 class Fixed(NamedTuple):
-    """Documents found without a score; each scores the boost. `texts` are the terms of `field` that found them."""
+    """Documents found without a score, when they are asked for; each scores the boost."""
 
-    found: Set[int] = frozenset()
-    field: str = ""
-    texts: frozenset[str] = frozenset()
+    find: Callable[[], Set[int]] = frozenset
+    budget: Budget = Budget()
 
     def documents(self) -> Set[int]:
-        return self.found
+        found = self.find()
+        self.budget.spend_on_postings(len(found))
+        return found
 
     def scores(self, boost: float) -> Scores:
-        return dict.fromkeys(self.found, boost)
+        return dict.fromkeys(self.documents(), boost)
+
+
+class AnyTerm(NamedTuple):
+    """Documents with any of some terms of a field, which are looked up when they are asked for."""
+
+    field: str
+    find: Callable[[], Iterable[Term]]
+    budget: Budget
+
+    def documents(self) -> Set[int]:
+        terms = list(self.find())
+        self.budget.spend_on_postings(sum(len(term.postings) for term in terms) + len(terms))
+        return _holders(terms)
+
+    def texts(self) -> frozenset[str]:
+        """The terms."""
+        return frozenset(term.text for term in self.find())
+
+    def scores(self, boost: float) -> Scores:
+        return dict.fromkeys(self.documents(), boost)
 
 
 class Constant(NamedTuple):
@@ -95,6 +118,10 @@ class Repeated(NamedTuple):
         return self.inner.scores(single(boost * self.times))
 
 
+def _holders(terms: Iterable[Term]) -> set[int]:
+    return {posting >> DOCUMENT_SHIFT for term in terms for posting in term.postings}
+
+
 def _bm25(boost: float, index: TextIndex, terms: Iterable[Term]) -> Bm25:
     idfs = (inverse_document_frequency(len(term.postings), index.documents_with_terms) for term in terms)
     return Bm25(boost, idfs, index.average_length)
@@ -106,11 +133,13 @@ class ScoredTerm(NamedTuple):
     field: str
     text_index: TextIndex
     term: Term
+    budget: Budget
 
     def documents(self) -> Set[int]:
         return _holders([self.term])
 
     def scores(self, boost: float) -> Scores:
+        self.budget.spend_on_postings(len(self.term.postings))
         score = _bm25(boost, self.text_index, [self.term])
         return {posting >> DOCUMENT_SHIFT: score[posting & PAYLOAD_MASK] for posting in self.term.postings}
 
@@ -126,7 +155,8 @@ class Phrase(NamedTuple):
 
     def _frequencies(self) -> dict[int, float]:
         sequence = self.text_index.sequence
-        candidates = reduce(and_, sorted((_holders(place) for place in self.places), key=len))
+        self.budget.spend_on_postings(sum(len(term.postings) for place in self.places for term in place))
+        candidates = reduce(and_, (_holders(place) for place in self.places))
         places = ["".join(term.symbol for term in place) for place in self.places]
         counter: PhraseCounter = ExactPhrase(places, self.budget)
         if self.slop:
@@ -144,20 +174,28 @@ class Phrase(NamedTuple):
         return {document: score(frequency, length(document)) for document, frequency in frequencies.items()}
 
 
-def _holders(terms: Iterable[Term]) -> set[int]:
-    return {posting >> DOCUMENT_SHIFT for term in terms for posting in term.postings}
-
-
-def _summed(parts: Sequence[Scores], documents: Iterable[int]) -> Scores:
-    """The sum of what the parts score, in double precision, rounded once."""
-    if len(parts) == 1:
-        only = parts[0]
-        return {document: only[document] for document in documents if document in only}
-    sums = dict.fromkeys(documents, 0.0)
-    for part in parts:
-        for document in part.keys() & sums.keys():
-            sums[document] += part[document]
+def _rounded(sums: Scores) -> Scores:
     return dict(zip(sums, singles(sums.values()), strict=True))
+
+
+def _sum_of_all(parts: Iterable[Scores]) -> Scores | None:
+    """What documents in all of the parts score together; None if there is no part."""
+    sums: Scores | None = None
+    for part in parts:
+        sums = part if sums is None else {d: sums[d] + score for d, score in part.items() if d in sums}
+    return None if sums is None else _rounded(sums)
+
+
+def _sum_of_any(parts: Iterable[Scores], at_least: int) -> Scores:
+    """What documents in at least so many of the parts score together."""
+    sums: Scores = {}
+    counts: Counter[int] = Counter()
+    for part in parts:
+        for document, score in part.items():
+            sums[document] = sums.get(document, 0.0) + score
+        if at_least > 1:
+            counts.update(part.keys())
+    return _rounded({d: score for d, score in sums.items() if counts[d] >= at_least} if at_least > 1 else sums)
 
 
 class Clauses(NamedTuple):
@@ -170,32 +208,28 @@ class Clauses(NamedTuple):
     at_least: int = 0
 
     def documents(self) -> Set[int]:
-        return self._matching([node.documents() for node in self.must], [node.documents() for node in self.should])
+        return self.scores(1.0).keys()
 
     def scores(self, boost: float) -> Scores:
-        required = [node.scores(boost) for node in self.must]
-        optional = [node.scores(boost) for node in self.should]
-        matching = self._matching([each.keys() for each in required], [each.keys() for each in optional])
-        if not required and not self.filter:
-            return _summed(optional, matching)
-        scores = _summed(required, matching) if required else dict.fromkeys(matching, 0.0)
-        if optional:
-            extra = _summed(optional, matching & set().union(*optional))
-            for document, score in extra.items():
-                scores[document] = single(scores[document] + score)
-        return scores
+        required = _sum_of_all(node.scores(boost) for node in self.must)
+        optional = _sum_of_any((node.scores(boost) for node in self.should), self.at_least)
+        matching = self._matching(required, optional)
+        if required is None:
+            return {document: optional.get(document, 0.0) for document in matching}
+        if not optional:
+            return {document: required[document] for document in matching}
+        return _rounded({document: required[document] + optional.get(document, 0.0) for document in matching})
 
-    def _matching(self, required: list[Set[int]], optional: list[Set[int]]) -> Set[int]:
-        demanded = [*required, *(node.documents() for node in self.filter)]
-        if self.at_least == 1:
-            demanded.append(set().union(*optional))
-        elif self.at_least > 1:
-            counts = Counter(document for documents in optional for document in documents)
-            demanded.append({document for document, count in counts.items() if count >= self.at_least})
-        matching = reduce(and_, sorted(demanded, key=len))
+    def _matching(self, required: Scores | None, optional: Scores) -> Set[int]:
+        matching: Set[int] | None = None if required is None else required.keys()
+        if self.at_least:
+            matching = optional.keys() if matching is None else matching & optional.keys()
+        for node in self.filter:
+            matching = node.documents() if matching is None else matching & node.documents()
+        found: Set[int] = matching or set()
         for node in self.must_not:
-            matching = matching - node.documents()
-        return matching
+            found = found - node.documents()
+        return found
 
 
 def disjunction(nodes: Iterable[Node]) -> Clauses:

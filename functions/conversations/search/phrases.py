@@ -12,10 +12,10 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Protocol
 
-from conversations.search.errors import illegal_argument
+from conversations.search.budget import Budget
 from conversations.search.single_precision import single
 
-__all__ = ["Budget", "ExactPhrase", "PhraseCounter", "SloppyPhrase"]
+__all__ = ["ExactPhrase", "PhraseCounter", "SloppyPhrase"]
 
 _SHORT = 8
 """Phrases shorter than this cost no step for each occurrence."""
@@ -23,19 +23,6 @@ _CHEAP = 16
 """Positions of different words in a sloppy phrase that cost one step; of repeated words each costs one and more."""
 _NEAR = 100
 """Slops up to this are worth a look ahead."""
-
-
-class Budget:
-    """The steps that a request may spend on phrases, some microseconds each: far more than an honest one needs."""
-
-    def __init__(self, steps: int = 400_000) -> None:
-        self._left = steps
-
-    def spend(self, steps: int = 1) -> None:
-        """Refuse to go on when nothing is left."""
-        self._left -= steps
-        if self._left < 0:
-            raise illegal_argument("the phrase takes too many steps on these documents")
 
 
 def _positions(place: str, sequence: str) -> list[int]:

@@ -1,10 +1,10 @@
 """What a query is bound to, and how much it may ask for."""
 
+from conversations.search.budget import Budget
 from conversations.search.contents import Contents
 from conversations.search.errors import shard_error
 from conversations.search.mapping import Mapping
 from conversations.search.nodes import Boosted, Fixed, Node
-from conversations.search.phrases import Budget
 
 __all__ = ["Scope"]
 
@@ -28,7 +28,7 @@ class Scope:
 
     def everything(self) -> Node:
         """All documents."""
-        return Fixed(set(self.contents.documents))
+        return Fixed(lambda: set(self.contents.documents), self.budget)
 
 
 def weighted(node: Node, boost: float) -> Node:

@@ -12,7 +12,7 @@ from conversations.search.errors import ShardError, illegal_argument, shard_erro
 from conversations.search.fields import FlatObjectIndex, KeywordIndex, NumberIndex, TextIndex
 from conversations.search.json_values import Json, text_of
 from conversations.search.mapping import LONG_MAX, LONG_MIN, Field, FieldType, long_value
-from conversations.search.nodes import Fixed, Node, ScoredTerm
+from conversations.search.nodes import AnyTerm, Fixed, Node, ScoredTerm
 from conversations.search.queries import Exists, Prefix, Range, Terms, Wildcard
 from conversations.search.queries import Term as TermQuery
 from conversations.search.scope import Scope
@@ -26,8 +26,8 @@ ID = "_id"
 
 def with_ids(ids: Iterable[str], scope: Scope) -> Node:
     """Documents by id."""
-    numbers = (scope.contents.number(id_) for id_ in ids)
-    return Fixed({number for number in numbers if number is not None})
+    numbers = {number for id_ in ids if (number := scope.contents.number(id_)) is not None}
+    return Fixed(lambda: numbers, scope.budget)
 
 
 def term(query: TermQuery, scope: Scope) -> Node:
@@ -43,12 +43,12 @@ def term_node(field: Field, value: Json, scope: Scope) -> Node:
     index = scope.contents.fields[field.name]
     if isinstance(index, TextIndex):
         found = index.dictionary.get(text_of(value))
-        return ScoredTerm(field.name, index, found) if found else Fixed()
+        return ScoredTerm(field.name, index, found, scope.budget) if found else Fixed()
     if isinstance(index, NumberIndex):
-        return _within(index, *_number_range(Range(field.name, value, value), field, scope))
+        return _within(index, _number_range(Range(field.name, value, value), field, scope), scope)
     dictionary, path = _dictionary(index, field)
     found = dictionary.get(path + text_of(value))
-    return _any_of(field, [found] if found else [])
+    return AnyTerm(field.name, lambda: [found] if found else [], scope.budget)
 
 
 def terms(query: Terms, scope: Scope) -> Node:
@@ -60,10 +60,10 @@ def terms(query: Terms, scope: Scope) -> Node:
         return Fixed()
     index = scope.contents.fields[field.name]
     if isinstance(index, NumberIndex):
-        return Fixed(_with_any_number(index, query.values, field, scope))
+        return _with_any_number(index, query.values, field, scope)
     dictionary, path = _dictionary(index, field)
-    found = (dictionary.get(path + text_of(value)) for value in query.values)
-    return _any_of(field, (term for term in found if term))
+    found = [term for value in query.values if (term := dictionary.get(path + text_of(value)))]
+    return AnyTerm(field.name, lambda: found, scope.budget)
 
 
 def existing(query: Exists, scope: Scope) -> Node:
@@ -71,7 +71,7 @@ def existing(query: Exists, scope: Scope) -> Node:
     if query.field == ID:
         return scope.everything()
     fields = [*scope.mapping.matching(query.field), *scope.mapping.matching(f"{query.field}.*")]
-    return Fixed(set().union(*(_holders(field, scope) for field in fields)))
+    return Fixed(lambda: set().union(*(_holders(field, scope) for field in fields)), scope.budget)
 
 
 def _holders(field: Field, scope: Scope) -> Iterable[int]:
@@ -87,7 +87,7 @@ def prefix(query: Prefix, scope: Scope) -> Node:
     if not field:
         return Fixed()
     dictionary, path = _textual(field, "prefix", scope)
-    return _any_of(field, dictionary.starting_with(path + query.value))
+    return AnyTerm(field.name, lambda: dictionary.starting_with(path + query.value), scope.budget)
 
 
 def pattern(query: Wildcard, scope: Scope) -> Node:
@@ -97,7 +97,8 @@ def pattern(query: Wildcard, scope: Scope) -> Node:
         return Fixed()
     dictionary, path = _textual(field, "wildcard", scope)
     wildcard = WildcardPattern(query.value)
-    return _any_of(field, dictionary.matching(_Below(path, wildcard) if path else wildcard))
+    pattern = _Below(path, wildcard) if path else wildcard
+    return AnyTerm(field.name, lambda: dictionary.matching(pattern), scope.budget)
 
 
 class _Below:
@@ -129,12 +130,6 @@ def _textual(field: Field, query: str, scope: Scope) -> tuple[TermDictionary, st
     return _dictionary(index, field)
 
 
-def _any_of(field: Field, found: Iterable[Term]) -> Node:
-    held = list(found)
-    documents = {document for term in held for document in term.documents()}
-    return Fixed(documents, field.name, frozenset(term.text for term in held))
-
-
 def span(query: Range, scope: Scope) -> Node:
     """Documents with a value between two bounds."""
     field = scope.mapping.find(query.field)
@@ -142,13 +137,13 @@ def span(query: Range, scope: Scope) -> Node:
         return Fixed()
     index = scope.contents.fields[field.name]
     if isinstance(index, NumberIndex):
-        return _within(index, *_number_range(query, field, scope))
+        return _within(index, _number_range(query, field, scope), scope)
     if query.format or query.time_zone:
         raise shard_error(
             f"Field [{field.full_name}] of type [{field.type}] does not support custom formats or time zones"
         )
     dictionary, path = _dictionary(index, field)
-    return _any_of(field, _terms_between(dictionary, path, query))
+    return AnyTerm(field.name, lambda: _terms_between(dictionary, path, query), scope.budget)
 
 
 def _terms_between(dictionary: TermDictionary, path: str, query: Range) -> Iterable[Term]:
@@ -197,19 +192,22 @@ def _date_range(query: Range, field: Field, scope: Scope) -> tuple[int, int]:
     return lower, upper
 
 
-def _within(index: NumberIndex, lower: int, upper: int) -> Node:
-    return Fixed({document for document, values in index.items() if any(lower <= value <= upper for value in values)})
+def _within(index: NumberIndex, bounds: tuple[int, int], scope: Scope) -> Node:
+    lower, upper = bounds
+    return Fixed(lambda: {d for d, values in index.items() if any(lower <= v <= upper for v in values)}, scope.budget)
 
 
-def _with_any_number(index: NumberIndex, wanted: Iterable[Json], field: Field, scope: Scope) -> set[int]:
+def _with_any_number(index: NumberIndex, wanted: Iterable[Json], field: Field, scope: Scope) -> Node:
+    """Documents with one of some numbers; a rounded date stands for a range of them."""
     numbers: set[int] = set()
     ranges: list[tuple[int, int]] = []
     for value in wanted:
         lower, upper = _number_range(Range(field.name, value, value), field, scope)
         numbers.update([lower] if lower == upper else [])
         ranges.extend([(lower, upper)] if lower < upper else [])
-    return {
-        document
-        for document, values in index.items()
-        if any(value in numbers or any(low <= value <= high for low, high in ranges) for value in values)
-    }
+    scope.count(len(ranges))
+
+    def is_wanted(value: int) -> bool:
+        return value in numbers or any(lower <= value <= upper for lower, upper in ranges)
+
+    return Fixed(lambda: {d for d, values in index.items() if any(map(is_wanted, values))}, scope.budget)

@@ -14,6 +14,7 @@ from conversations.search.nodes import Best, Clauses, Fixed, Node, Phrase, Repea
 from conversations.search.queries import Match, MatchOptions, MatchPhrase, MatchPhrasePrefix, MultiMatch
 from conversations.search.scope import Scope, weighted
 from conversations.search.term_queries import ID, term_node, with_ids
+from conversations.search.terms import Term
 
 __all__ = ["multi_match", "phrase", "phrase_prefix", "words"]
 
@@ -34,7 +35,8 @@ def _words(field: Field, text: Json, options: MatchOptions, scope: Scope) -> Nod
     if not texts:
         return _no_words(options, scope)
     scope.count(len(texts))
-    nodes = tuple(_scored(field, index, text, times) for text, times in _counted(texts, options))
+    counted = ((index.dictionary.get(text), times) for text, times in _counted(texts, options))
+    nodes = tuple(_scored(field, index, term, times, scope) for term, times in counted)
     return nodes[0] if len(nodes) == 1 else _combined(nodes, options)
 
 
@@ -46,11 +48,10 @@ def _counted(texts: list[str], options: MatchOptions) -> Iterable[tuple[str, int
     return Counter(texts).items()
 
 
-def _scored(field: Field, index: TextIndex, text: str, times: int) -> Node:
-    term = index.dictionary.get(text)
+def _scored(field: Field, index: TextIndex, term: Term | None, times: int, scope: Scope) -> Node:
     if not term:
         return Fixed()
-    node = ScoredTerm(field.name, index, term)
+    node = ScoredTerm(field.name, index, term, scope.budget)
     return node if times == 1 else Repeated(node, times)
 
 
@@ -122,7 +123,7 @@ def _phrase_prefix(
     last = list(islice(index.dictionary.starting_with(begun), max_expansions))
     scope.count(len(texts) + len(last))
     if not whole:
-        return Clauses(should=tuple(ScoredTerm(field.name, index, term) for term in last), at_least=1)
+        return Clauses(should=tuple(ScoredTerm(field.name, index, term, scope.budget) for term in last), at_least=1)
     places = [(term,) for term in map(index.dictionary.get, whole) if term]
     complete = last and len(places) == len(whole)
     return Phrase(field.name, index, [*places, tuple(last)], slop, scope.budget) if complete else Fixed()
