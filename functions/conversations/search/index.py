@@ -99,6 +99,7 @@ class _Search:
         self._scores = query.scores(1.0)
         if request.min_score is not None:
             self._scores = {d: score for d, score in self._scores.items() if score >= (request.min_score or 0.0)}
+        self._source = request.source.reader()
         self._ranking = Ranking(request.sort, scope, self._scores)
 
     def results(self) -> Results:
@@ -141,7 +142,7 @@ class _Search:
         return Hit(
             found.id,
             _printed(self._scores[document]) if scored else None,
-            self._request.source.apply(found.source),
+            self._source.read(found.source),
             self._ranking.values(document) if sort else None,
             (highlighter.fragments(found.source) or None) if highlighter else None,
         )

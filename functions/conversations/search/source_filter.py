@@ -10,9 +10,12 @@ from conversations.search.errors import illegal_argument, parsing_error
 from conversations.search.json_values import Json, JsonObject, Members
 from conversations.search.wildcards import Wildcard
 
-__all__ = ["SourceFilter", "parse_source_filter"]
+__all__ = ["SourceFilter", "SourceReader", "parse_source_filter"]
 
 MAX_PATTERNS = 1024
+_REMEMBERED_PATHS = 10_000
+_MAX_DEPTH = 100
+"""What is nested deeper is shown or left out whole."""
 
 
 class SourceFilter(NamedTuple):
@@ -22,41 +25,60 @@ class SourceFilter(NamedTuple):
     excludes: tuple[str, ...] = ()
     fetch: bool = True
 
-    def apply(self, source: JsonObject) -> JsonObject | None:
-        """The source as the hit shows it; None if it shows none. What is not filtered is not copied."""
-        if not self.fetch:
-            return None
-        if not self.includes and not self.excludes:
-            return source
-        return _Filter(self).members("", source, whole=not self.includes)
+    def reader(self) -> "SourceReader":
+        """What applies the filter to many sources."""
+        return SourceReader(self)
 
 
-class _Filter:
+class SourceReader:
+    """Shows sources through a filter. Whether a path fits is found out once, as documents are much alike."""
+
     def __init__(self, patterns: SourceFilter) -> None:
+        self._fetch = patterns.fetch
+        self._has_patterns = bool(patterns.includes or patterns.excludes)
+        self._whole = not patterns.includes
         self._includes = [Wildcard(pattern, any_one="", escape="") for pattern in patterns.includes]
         self._excludes = [Wildcard(pattern, any_one="", escape="") for pattern in patterns.excludes]
+        self._known: dict[str, tuple[bool, bool]] = {}
 
-    def members(self, path: str, value: JsonObject, *, whole: bool) -> JsonObject:
-        return dict(self._kept(path, value, whole))
+    def read(self, source: JsonObject) -> JsonObject | None:
+        """The source as the hit shows it; None if it shows none. What is not filtered is not copied."""
+        if not self._fetch:
+            return None
+        return dict(self._members("", source, self._whole)) if self._has_patterns else source
 
-    def _kept(self, path: str, value: JsonObject, whole: bool) -> Iterator[tuple[str, Json]]:
+    def _fits(self, path: str) -> tuple[bool, bool]:
+        """Whether a path is excluded, and whether it is included."""
+        known = self._known.get(path)
+        if known is None:
+            known = _any(self._excludes, path), _any(self._includes, path)
+            if len(self._known) < _REMEMBERED_PATHS:
+                self._known[path] = known
+        return known
+
+    def _members(self, path: str, value: JsonObject, whole: bool, depth: int = 0) -> Iterator[tuple[str, Json]]:
         for name, inner in value.items():
             inner_path = f"{path}.{name}" if path else name
-            if any(pattern.matches(inner_path) for pattern in self._excludes):
+            excluded, included = self._fits(inner_path)
+            if excluded:
                 continue
-            included = whole or any(pattern.matches(inner_path) for pattern in self._includes)
-            filtered = self._filtered(inner_path, inner, included)
+            included = included or whole
+            filtered = self._filtered(inner_path, inner, included, depth + 1)
             if included or filtered:
                 yield name, filtered
 
-    def _filtered(self, path: str, value: Json, included: bool) -> Json:
+    def _filtered(self, path: str, value: Json, included: bool, depth: int) -> Json:
         """A value without what is left out; nothing (null or empty) where nothing of it is included."""
-        if isinstance(value, dict):
-            return self.members(path, value, whole=included)
-        if isinstance(value, list):
-            items = (self._filtered(path, item, included) for item in value)
+        if depth < _MAX_DEPTH and isinstance(value, dict):
+            return dict(self._members(path, value, included, depth))
+        if depth < _MAX_DEPTH and isinstance(value, list):
+            items = (self._filtered(path, item, included, depth + 1) for item in value)
             return [item for item in items if included or item]
         return value if included else None
+
+
+def _any(patterns: list[Wildcard], path: str) -> bool:
+    return any(pattern.matches(path) for pattern in patterns)
 
 
 def parse_source_filter(value: Json) -> SourceFilter:

@@ -173,6 +173,40 @@ def test_numbers_out_of_range_are_refused(index: Index, body: dict[str, Any]) ->
     assert len(caught.value.reason) < 1_000
 
 
+def test_a_thousand_clauses_over_all_documents_are_refused_or_answered(index: Index) -> None:
+    clauses: list[dict[str, Any]] = [{"match_all": {}}, {"prefix": {"text": ""}}, {"match": {"text": "some words"}}]
+    for clause in clauses:
+        with within(5):
+            try:
+                index.search({"query": {"bool": {"should": [clause] * 250}}}, now_ms=0)
+            except QueryError as error:
+                assert "too many steps" in error.reason
+
+
+def test_marks_of_tens_of_thousands_of_phrases(index: Index) -> None:
+    for slop in (0, 3):
+        query = {"match_phrase": {"text": {"query": "a b", "slop": slop}}}
+        with within(5):
+            [hit] = index.search({"query": query, "highlight": {"fields": {"text": {}}}}, now_ms=0).hits
+        assert hit.highlight is not None
+
+
+def test_a_deep_source_is_filtered() -> None:
+    value: Any = "deep"
+    for _ in range(5_000):
+        value = {"k": [value]}
+    index = Index(MAPPING, [("1", {"a": value, "b": 1})])
+
+    shown = [index.search({"_source": patterns}, now_ms=0).hits[0].source for patterns in (["b"], ["a"], ["*.x"])]
+
+    assert [list(source or {}) for source in shown] == [["b"], ["a"], []]
+
+
+def test_a_thousand_source_patterns_over_many_hits(index: Index) -> None:
+    with within(5):
+        index.search({"_source": ["*a*b*c*d*", "x" * 1_000] * 500, "size": 2_000}, now_ms=0)
+
+
 def test_huge_boosts_give_no_infinite_score(index: Index) -> None:
     query = {"bool": {"should": [{"match": {"text": {"query": "a", "boost": 3e38}}}] * 3, "boost": 3e38}}
 
