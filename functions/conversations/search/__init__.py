@@ -23,9 +23,9 @@ Not equal, on purpose:
 * Refused by name, though OpenSearch has them: other queries and their options (`fuzziness`, `analyzer`, `_name`,
   `case_insensitive`, ...), aggregations, `post_filter`, `collapse`, `fields`, scripts, named time zones, other date
   formats.
-* A phrase of hundreds of repeated words that takes too many steps is refused. OpenSearch would go on.
+* A request that takes too many steps on these documents (`budget`) is refused. OpenSearch would go on.
 * Text lower-cases by the running Python's Unicode, which is newer than 12.1, and equal to Java's of the same version.
-* Ids, positions of errors in the body (`line`, `col`) and "did you mean" are not part of an error's reason.
+* Errors have OpenSearch's type and the gist of its reason, but no `line` and `col` and no "did you mean".
 """
 
 from conversations.search.errors import DocumentError, QueryError, SearchError, ShardError
