@@ -3,12 +3,12 @@
 import http.client
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-_PER_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
+_PER_HOP = {"connection", "content-length", "expect", "keep-alive", "transfer-encoding"}
 _TIMEOUT_S = 60.0
 
 Headers = Sequence[tuple[str, str]]
@@ -65,6 +65,13 @@ class Forwarder:
         return answer
 
 
+class TlsEnd(Forwarder):
+    """Stands where TLS would end: what passes counts as encrypted, as behind any load balancer that says so."""
+
+    def on_request(self, request: Passing) -> Passing:
+        return replace(request, headers=[*request.headers, ("x-forwarded-proto", "https")])
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
@@ -94,12 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.headers:
             if name.lower() not in _PER_HOP:
                 self.send_header(name, value)
-        self.send_header("content-length", str(len(answer.body)))
+        self.send_header("content-length", self._length(answer))
         self.end_headers()
         self.wfile.write(answer.body)
         self.wfile.flush()
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _forward  # noqa: N815 - named by the base class
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _forward  # noqa: N815 - named by the base class
+
+    def _length(self, answer: Passed) -> str:
+        """That of the body, or of the one that a HEAD asks about."""
+        lengths = [value for name, value in answer.headers if name.lower() == "content-length"]
+        return lengths[0] if self.command == "HEAD" and lengths else str(len(answer.body))
 
     def _ask_upstream(self, request: Passing) -> Passed:
         sent = self.server.forwarder.on_request(request)
