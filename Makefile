@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .PHONY: help run token test test-fast check synth deploy destroy tools not-local clean
 
 PYTHON := .venv/bin/python
-ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH"
+ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
 
 PORT ?= 8080
 LOCAL_DIR ?= .local

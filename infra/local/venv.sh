@@ -18,7 +18,8 @@ find_python() {
 if ! .venv/bin/python -c "$works" 2>/dev/null; then
   python=$(find_python)
   if [ -z "$python" ]; then
-    echo "Python 3.11 or newer is needed; found: $(python3 --version 2>&1 || echo none)." >&2
+    found=$(command -v python3 >/dev/null && python3 --version 2>&1 || echo none)
+    echo "Python 3.11 or newer is needed; found: $found." >&2
     echo "Install it (for example: apt install python3 python3-venv, or brew install python) and try again." >&2
     exit 1
   fi
