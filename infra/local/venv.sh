@@ -8,7 +8,7 @@ works='import sys; sys.exit(sys.version_info < (3, 11))'
 # The person's own choice first (pyenv, CI), then what else there may be.
 find_python() {
   for candidate in python3 python3.13 python3.12 python3.11 python; do
-    if command -v "$candidate" >/dev/null 2>&1 && "$candidate" -c "$works" 2>/dev/null; then
+    if command -v "$candidate" >/dev/null 2>&1 && "$candidate" -c "$works" >/dev/null 2>&1; then
       echo "$candidate"
       return
     fi
