@@ -1,10 +1,8 @@
 """The main job over HTTP on the deployed local stack: a message in, a turn in the background, an answer out."""
 
-import io
 import json
 import os
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -62,42 +60,6 @@ def test_the_descriptor_is_small_and_holds_no_text_however_long_the_conversation
     assert marker not in invocation.payload.decode()
     assert descriptor["currentMessageId"] == message_id
     assert descriptor["messageHistoryQuery"]["listQueryLimit"] == 1000
-
-
-CALLER = """
-import json, os, boto3
-
-def handler(event, context):
-    name = boto3.client("ssm").get_parameter(Name=os.environ["TURN_PARAMETER"])["Parameter"]["Value"]
-    answer = boto3.client("lambda").invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event))
-    return {"status": answer["StatusCode"]}
-"""
-
-
-def test_another_function_invokes_the_turn_with_three_members(http: httpx.Client, stack: Stack) -> None:
-    path = create(http)
-    message = append(http, path, said("asked by another function"))
-    code = io.BytesIO()
-    with zipfile.ZipFile(code, "w") as archive:
-        archive.writestr("caller.py", CALLER)
-    functions = stack.client("lambda")
-    functions.create_function(
-        FunctionName="caller",
-        Runtime="python3.13",
-        Role="arn:aws:iam::000000000000:role/caller",
-        Handler="caller.handler",
-        Code={"ZipFile": code.getvalue()},
-        Timeout=30,
-        Environment={"Variables": {"TURN_PARAMETER": "/conversation-memory/local/turn-function-arn"}},
-    )
-    event = {"conversationId": message["conversationId"], "currentMessageId": message["id"], "owner": "anonymous"}
-
-    answered = functions.invoke(FunctionName="caller", Payload=json.dumps(event))
-    turn = _eventually_complete(http, path, message["id"])
-
-    assert json.loads(answered["Payload"].read()) == {"status": 202}
-    assert turn["message"]["content"] == said("You said: asked by another function")
-    assert stack.bedrock.requests[-1].body["messages"] == [{"role": "user", "content": message["content"]}]
 
 
 def _eventually_complete(http: httpx.Client, path: str, message_id: str) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""A deployed stack in an account that enforces IAM.
+
+Buckets and queues refuse who comes without TLS. The emulator has none here, so all calls pass a proxy that says they
+were encrypted.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from infra.local import node
+from infra.local.clients import client
+from infra.local.deployment import Deployment
+from infra.local.emulator import Emulator, EmulatorSettings
+from tests.bed.forwarder import TlsEnd
+from tests.bed.scripted_bedrock import ScriptedBedrock
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """What a test may touch."""
+
+    endpoint_url: str
+    unencrypted_url: str
+    outputs: Mapping[str, str]
+    bedrock: ScriptedBedrock
+
+    def http(self, **options: Any) -> httpx.Client:
+        """A client of the API at a name of its own, as in AWS, since SigV4 signs it."""
+        port = self.endpoint_url.rpartition(":")[2]
+        host = f"{self.outputs['ApiId']}.execute-api.localhost:{port}"
+        return httpx.Client(base_url=f"http://{host}", transport=_Loopback(), timeout=60, **options)
+
+    def client(self, service: str) -> Any:
+        """An SDK client of the account's root."""
+        return client(service, self.endpoint_url)
+
+    def call_function(self, name: str, role: str, code: str, event: Any, **variables: str) -> Any:
+        """What a function says that is made of this code and has this role."""
+        functions = self.client("lambda")
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as written:
+            written.writestr("handler.py", code)
+        with suppress(functions.exceptions.ResourceNotFoundException):
+            functions.delete_function(FunctionName=name)
+        functions.create_function(
+            FunctionName=name,
+            Runtime="python3.13",
+            Role=role,
+            Handler="handler.lambda_handler",
+            Code={"ZipFile": archive.getvalue()},
+            Timeout=30,
+            Environment={"Variables": variables},
+        )
+        answer = functions.invoke(FunctionName=name, Payload=json.dumps(event))
+        return json.loads(answer["Payload"].read())
+
+
+class _Loopback(httpx.HTTPTransport):
+    """Connects to this machine whatever the name is, which stays in the `Host` header: not every resolver knows it."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["host"] = request.url.netloc.decode()
+        request.url = request.url.copy_with(host="127.0.0.1")
+        return super().handle_request(request)
+
+
+@contextmanager
+def guarded_stack(folder: Path) -> Iterator[Guarded]:
+    """Deploy into a fresh emulator that enforces IAM."""
+    with ScriptedBedrock() as bedrock, TlsEnd() as tls:
+        variables = {
+            "AUTH": "true",
+            "AWS_ENDPOINT_URL": tls.url,
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url,
+        }
+        with Emulator(EmulatorSettings(folder=folder, variables=variables)) as emulator:
+            tls.upstream = emulator.endpoint_url
+            deployment = Deployment(
+                endpoint_url=tls.url,
+                folder=folder,
+                context={"stage": "local", "auth": "none"},
+                node_folder=node.prepare(),
+            )
+            deployment.bootstrap()
+            outputs = deployment.deploy()
+            yield Guarded(tls.url, emulator.endpoint_url, outputs, bedrock)
