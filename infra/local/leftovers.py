@@ -1,8 +1,8 @@
 """Hands cleanup what it would have heard of from the stream of the conversations table.
 
 Locally nothing expires by itself, and stream records do not survive a restart. So at each start the conversations
-that have expired, and tombstones (their cleaning may have been cut off), go to the cleanup queue; cleaning what is
-clean already does no harm.
+that have expired, tombstones, and those that were ever cleared (their cleaning may have been cut off) go to the cleanup
+queue; cleaning what is clean already does no harm.
 """
 
 import json
@@ -34,8 +34,8 @@ def _waiting(endpoint_url: str, table: str) -> Iterator[str]:
         .get_paginator("scan")
         .paginate(
             TableName=table,
-            FilterExpression="attribute_exists(deletedAt) OR expiresAt <= :now",
-            ExpressionAttributeValues={":now": {"N": str(int(time.time()))}},
+            FilterExpression="attribute_exists(deletedAt) OR expiresAt <= :now OR chain > :first",
+            ExpressionAttributeValues={":now": {"N": str(int(time.time()))}, ":first": {"N": "0"}},
             ProjectionExpression="id",
         )
     )

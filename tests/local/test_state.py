@@ -110,10 +110,11 @@ def test_the_emulator_ends_when_its_parent_is_gone(tmp_path: Path) -> None:
     emulator.stop()
 
 
-def test_expired_conversations_and_tombstones_are_handed_to_cleanup(dynamodb_endpoint: str, tables: Any) -> None:
+def test_what_was_deleted_expired_or_cleared_is_handed_to_cleanup(dynamodb_endpoint: str, tables: Any) -> None:
     now = int(time.time())
     items: dict[str, dict[str, Any]] = {
-        "lives": {},
+        "lives": {"chain": {"N": "0"}},
+        "cleared": {"chain": {"N": "2"}},
         "livesOn": {"expiresAt": {"N": str(now + 600)}},
         "expired": {"expiresAt": {"N": str(now - 600)}},
         "deleted": {"deletedAt": {"S": "2026-11-30T00:00:00.000000000Z"}},
@@ -127,8 +128,12 @@ def test_expired_conversations_and_tombstones_are_handed_to_cleanup(dynamodb_end
 
     handed = leftovers.hand_over(dynamodb_endpoint, conversations_table=tables.conversations, queue_url=queue)
 
-    assert handed == 2
-    assert received(dynamodb_endpoint, queue, 2) == ['{"conversationId": "deleted"}', '{"conversationId": "expired"}']
+    assert handed == 3
+    assert sorted(json.loads(body)["conversationId"] for body in received(dynamodb_endpoint, queue, 3)) == [
+        "cleared",
+        "deleted",
+        "expired",
+    ]
 
 
 def test_a_folder_serves_one_at_a_time(tmp_path: Path) -> None:
