@@ -72,12 +72,7 @@ def test_within_a_minute_nothing_is_left_but_the_tombstone(http: httpx.Client, s
 
 def test_an_expired_conversation_that_is_handed_over_is_cleaned(http: httpx.Client, stack: Stack) -> None:
     conversation_id = _populated(http, stack, 5)
-    stack.client("dynamodb").update_item(
-        TableName=stack.conversations_table,
-        Key={"id": {"S": conversation_id}},
-        UpdateExpression="SET expiresAt = :past",
-        ExpressionAttributeValues={":past": {"N": "1"}},
-    )
+    _expire(stack, conversation_id)
     assert http.get(f"/conversations/{conversation_id}").status_code == 404
 
     body = f'{{"conversationId": "{conversation_id}"}}'
@@ -88,3 +83,51 @@ def test_an_expired_conversation_that_is_handed_over_is_cleaned(http: httpx.Clie
 
     assert list(left) == [conversation_id]
     assert "deletedAt" in left[conversation_id]
+
+
+def test_what_has_expired_cannot_be_read_appended_to_or_revived(http: httpx.Client, stack: Stack) -> None:
+    about = {"sessionId": os.urandom(8).hex(), "ttlDays": 1}
+    headers = {"Idempotency-Key": os.urandom(8).hex()}
+    created = http.post("/conversations", json=about, headers=headers).json()
+    path = f"/conversations/{created['id']}"
+    question = http.post(f"{path}/turns", json={"content": said("q")}).json()["message"]["id"]
+    http.get(f"{path}/turns/{question}", params={"wait": 20})
+    _expire(stack, created["id"])
+
+    calls: list[tuple[str, str, Any]] = [
+        ("GET", "", None),
+        ("GET", "/messages", None),
+        ("GET", f"/messages/{question}", None),
+        ("GET", "/history", None),
+        ("GET", f"/turns/{question}", None),
+        ("PATCH", "", {"ttlDays": 30}),
+        ("PATCH", "", {"ttlDays": None}),
+        ("POST", "/messages", {"role": "user", "content": said("again")}),
+        ("POST", "/turns", {"content": said("again")}),
+        ("POST", f"/turns/{question}", {}),
+        ("DELETE", f"/turns/{question}", None),
+        ("DELETE", "/messages", None),
+        ("DELETE", "", None),
+    ]
+    statuses = {
+        (method, where): http.request(method, path + where, json=body).status_code for method, where, body in calls
+    }
+    by_key = http.post("/conversations", json=about, headers=headers)
+    by_session = http.post("/conversations", json=about)
+    listed = http.get("/conversations", params={"limit": 1000}).json()["conversations"]
+
+    assert set(statuses.values()) == {404}, statuses
+    assert by_session.status_code == 201
+    assert by_session.json()["id"] != created["id"]
+    assert by_key.status_code == 409
+    assert created["id"] not in [conversation["id"] for conversation in listed]
+
+
+def _expire(stack: Stack, conversation_id: str) -> None:
+    """As if the time of a conversation had come."""
+    stack.client("dynamodb").update_item(
+        TableName=stack.conversations_table,
+        Key={"id": {"S": conversation_id}},
+        UpdateExpression="SET expiresAt = :past",
+        ExpressionAttributeValues={":past": {"N": "1"}},
+    )

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from infra.local import sockets
+from infra.local.clients import client as aws_client
 from tests.local.make_run import MakeRun, make_run, run_to_its_end, shell
 from tests.local.openai_server import ANSWER, openai_server
 
@@ -157,15 +158,52 @@ WAYS: list[tuple[str, Callable[[MakeRun], None]]] = [
 ]
 
 
+def deleted(http: httpx.Client) -> str:
+    """A conversation of 300 messages that has just been deleted: there has been no time to remove them."""
+    conversation: str = http.post("/conversations", json={}).json()["id"]
+    batch = [{"role": "user", "content": [{"text": "deleted"}]}] * 75
+    for _ in range(4):
+        assert http.post(f"/conversations/{conversation}/messages", json={"messages": batch}).status_code == 201
+    assert http.delete(f"/conversations/{conversation}").status_code == 204
+    return conversation
+
+
+def left_of(run: MakeRun, conversation: str) -> set[str]:
+    """The ids of the items of a conversation that stand in the tables."""
+    stack = json.loads((run.folder / "stack.json").read_text())
+    pages = [
+        page
+        for table in ("messagesTable", "conversationsTable")
+        for page in aws_client("dynamodb", stack["awsEndpointUrl"])
+        .get_paginator("scan")
+        .paginate(TableName=stack[table])
+    ]
+    ids = {item["id"]["S"] for page in pages for item in page["Items"]}
+    return {id_ for id_ in ids if id_.startswith(conversation)}
+
+
+def wait_until_cleaned(run: MakeRun, conversation: str) -> None:
+    """Only its tombstone stays."""
+    deadline = time.monotonic() + 60
+    while (left := left_of(run, conversation)) != {conversation}:
+        assert time.monotonic() < deadline, f"{len(left)} items are left"
+        time.sleep(0.5)
+
+
 def test_however_it_stops_nothing_is_left_and_the_next_run_goes_on(first: MakeRun) -> None:
-    """Three lives on one folder, each ended in another way, each with a turn of its own."""
+    """Three lives on one folder, each ended in another way, each with a turn and a deletion of its own."""
     with client(first) as http:
         conversation = http.post("/conversations", json={}).json()["id"]
+    gone: list[str] = []
     for number, (way, stop) in enumerate(WAYS):
         with make_run(PORT=free_port(), LOCAL_DIR=first.folder) if number else nullcontext(first) as run:
             with client(run) as http:
                 assert texts(http, conversation) == [f"before {earlier}" for earlier, _ in WAYS[:number]]
+                for earlier in gone:
+                    assert http.get(f"/conversations/{earlier}").status_code == 404
+                    wait_until_cleaned(run, earlier)
                 answered(http, conversation, f"before {way}")
+                gone.append(deleted(http))
             stop(run)
             run.wait_until_ended()
 
