@@ -7,8 +7,10 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, EventStreamError
+from botocore.exceptions import ClientError, ConnectionClosedError, EventStreamError
 
+from tests.bed.cutting import Cutter
+from tests.bed.dynamodb_meter import DynamoDBMeter
 from tests.bed.recorder import Invocation, LambdaRecorder
 from tests.bed.replies import (
     Answer,
@@ -27,6 +29,7 @@ from tests.bed.replies import (
     unavailable,
 )
 from tests.bed.scripted_bedrock import ScriptedBedrock
+from tests.bed.tables import Tables
 
 QUESTION = [{"role": "user", "content": [{"text": "Hello?"}]}]
 
@@ -164,3 +167,40 @@ def test_the_recorder_forwards_an_invocation_unchanged(dynamodb_endpoint: str) -
             client.invoke(FunctionName="nobody", InvocationType="Event", Payload=b'{"a": 1}')
 
     assert recorder.invocations == [Invocation("nobody", "Event", b'{"a": 1}', 404)]
+
+
+def test_the_meter_counts_the_units_of_each_table_and_index_and_changes_nothing(
+    dynamodb_endpoint: str, tables: Tables
+) -> None:
+    def put(local: str, **attributes: str) -> dict[str, dict[str, str]]:
+        return {name: {"S": text} for name, text in {"id": f"c.{local}", **attributes}.items()}
+
+    indexed = {"conversationId": "c", "createdAt": "2026-01-01"}
+    with DynamoDBMeter() as meter:
+        meter.upstream = dynamodb_endpoint
+        client = boto3.client("dynamodb", endpoint_url=meter.url)
+        client.put_item(TableName=tables.messages, Item=put("m", body="x" * 1500, **indexed))
+        actions = [{"Put": {"TableName": tables.messages, "Item": put(local)}} for local in ("a", "b")]
+        client.transact_write_items(TransactItems=actions)
+        read = client.get_item(TableName=tables.messages, Key={"id": {"S": "c.m"}})["Item"]
+        single, transaction, reading = meter.calls
+
+    assert read == put("m", body="x" * 1500, **indexed)
+    assert single.units == {(tables.messages, ""): 2, (tables.messages, "conversationId-createdAt"): 2}
+    assert transaction.units == {(tables.messages, ""): 4}
+    assert transaction.item_ids(tables.messages) == ["c.a", "c.b"]
+    assert [call.is_write for call in (single, transaction, reading)] == [True, True, False]
+    assert reading.answer_bytes > 1500
+
+
+def test_the_cutter_loses_the_answer_of_what_was_done(dynamodb_endpoint: str, tables: Tables) -> None:
+    once = Config(retries={"total_max_attempts": 1})
+    with Cutter() as cutter:
+        cutter.upstream = dynamodb_endpoint
+        lossy = boto3.client("dynamodb", endpoint_url=cutter.url, config=once)
+        with pytest.raises(ConnectionClosedError):
+            lossy.put_item(TableName=tables.messages, Item={"id": {"S": "done"}})
+
+    found = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint).scan(TableName=tables.messages)["Items"]
+    assert cutter.lost == [200]
+    assert found == [{"id": {"S": "done"}}]
