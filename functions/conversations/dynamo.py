@@ -235,6 +235,7 @@ class DynamoStore:
         """All items of these keys that exist, consistently read, by id: no id stands in both tables."""
         keys = [(self._tables.conversations, key) for key in conversation_keys]
         keys += [(self._tables.messages, key) for key in message_keys]
+        keys = list(dict.fromkeys(keys))  # BatchGetItem refuses a key that is named twice
         if len(keys) == 1:
             return self._get(*keys[0])
         items: dict[str, Item] = {}

@@ -106,7 +106,8 @@ def test_one_read_finds_a_conversation_with_messages_and_turns(store: DynamoStor
     turn = Turn(messages[0].id, "running", NOW, 1, 7)
     store.claim(turn, expects=None)
 
-    snapshot = store.snapshot(head.id, messages=[messages[1].id, "missing"], turns=[messages[0].id, messages[1].id])
+    named = [messages[1].id, "missing", messages[1].id]
+    snapshot = store.snapshot(head.id, messages=named, turns=[messages[0].id, messages[1].id])
 
     assert snapshot.conversation == head
     assert snapshot.messages == {messages[1].id: messages[1]}
