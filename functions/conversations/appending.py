@@ -54,30 +54,47 @@ def append(store: Store, clock: Clock, request: Appending) -> Appended:
         IdempotencyMismatchError: an id was used before for another request.
         BusyError: too many write the same conversation.
     """
-    shelved = replace(request, drafts=store.shelve(request.conversation_id, request.drafts))
+    shelf = _Shelf(store, request)
     try:
-        appended = until_written(lambda: _append_once(store, clock, shelved), clock)
+        appended = until_written(lambda: _append_once(store, clock, request, shelf), clock)
     except BusyError:
         raise  # it may have been written after all, and then the objects are the messages'
     except Exception:
-        store.unshelve(shelved.drafts)
+        shelf.clear()
         raise
     if not appended.is_new:
-        _unshelve_unused(store, shelved.drafts, appended.messages)
+        shelf.clear(used=appended.messages)
     return appended
 
 
-def _unshelve_unused(store: Store, drafts: Sequence[Draft], messages: Sequence[Message]) -> None:
-    """Remove the objects written for drafts, but those that an earlier try of this request gave to its messages."""
-    used = {message.large_key for message in messages}
-    store.unshelve([draft for draft in drafts if draft.large_key not in used])
+class _Shelf:
+    """The objects of a request's drafts. They are written once the request is known to be allowed, and anew when the
+    conversation is cleared in between: an earlier try may have given them to messages that are removed with their chain.
+    """
+
+    def __init__(self, store: Store, request: Appending) -> None:
+        self._store = store
+        self._request = request
+        self._chain: str | None = None
+        self._drafts: Sequence[Draft] = ()
+
+    def drafts_for(self, chain: str) -> Sequence[Draft]:
+        if self._chain != chain:
+            self._drafts = self._store.shelve(self._request.conversation_id, self._request.drafts)
+            self._chain = chain
+        return self._drafts
+
+    def clear(self, used: Sequence[Message] = ()) -> None:
+        """Remove the objects, but those that an earlier try of this request gave to its messages."""
+        keys = {message.large_key for message in used}
+        self._store.unshelve([draft for draft in self._drafts if draft.large_key not in keys])
 
 
-def _append_once(store: Store, clock: Clock, request: Appending) -> Appended:
+def _append_once(store: Store, clock: Clock, request: Appending, shelf: _Shelf) -> Appended:
     named = [draft.associated_user_message_id for draft in request.drafts if draft.associated_user_message_id]
     snapshot = snapshot_of(store, request.conversation_id, messages=named)
     head = standing(snapshot, request.owner, clock.now_ns())
-    drafts = _with_questions(store, head, snapshot, request.drafts)
+    drafts = _with_questions(store, head, snapshot, shelf.drafts_for(head.chain_id))
     messages = placed(head, drafts, clock.now_ns(), request.request_hash)
     try:
         store.append(head, moved(head, messages, clock.now_ns()), messages)

@@ -75,10 +75,10 @@ def _is_passing(error: ClientError) -> bool:
 def _raise_for_reasons(error: ClientError, puts: Sequence[str]) -> None:
     reasons = [reason.get("Code", "None") for reason in error.response.get("CancellationReasons", ())]
     first_put = len(reasons) - len(puts)
+    if _REASON_CONDITION_FAILED in reasons[:first_put]:
+        raise LostPinError from error  # what the new items were made from has changed: they may become others
     for place, reason in enumerate(reasons):
         if reason == _REASON_CONDITION_FAILED and place >= first_put:
             raise AlreadyStoredError(puts[place - first_put]) from error
-    if _REASON_CONDITION_FAILED in reasons:
-        raise LostPinError from error
     if any(reason in _PASSING for reason in reasons):
         raise ContendedError from error

@@ -12,7 +12,7 @@ from conversations.errors import (
 )
 from conversations.model import About, Conversation
 from conversations.retrying import until_written
-from conversations.store import Store
+from conversations.store import Span, Store
 
 DAY_S = 24 * 3600
 
@@ -44,20 +44,27 @@ def create(store: Store, clock: Clock, new: NewConversation) -> tuple[Conversati
         ConversationDeletedError: the key's conversation has been deleted or has expired.
         BusyError: too many write the same.
     """
-    return until_written(lambda: _create_once(store, clock, new), clock)
+    conversation = _conversation(new, clock.now_ns())  # once, so that another try finds what this one wrote
+    return until_written(lambda: _create_once(store, clock, new, conversation), clock)
 
 
-def _create_once(store: Store, clock: Clock, new: NewConversation) -> tuple[Conversation, bool]:
+def _create_once(
+    store: Store, clock: Clock, new: NewConversation, conversation: Conversation
+) -> tuple[Conversation, bool]:
+    if new.idempotency_key is not None and (made := _made_before(store, clock, conversation)):
+        return made, True
     stale = None
     if new.about.session_id is not None:
         stale = store.session(new.owner, new.about.session_id)
         if live := _live(store, clock, stale):
-            return live, False
-    conversation = _conversation(new, clock.now_ns())
+            return live, live.id == conversation.id
     try:
         store.create(conversation, session_replaces=stale)
     except AlreadyStoredError as signal:
-        return _made_before(store, clock, conversation, signal), True
+        made = _made_before(store, clock, conversation)
+        if made is None:
+            raise LostPinError from signal
+        return made, True
     return conversation, True
 
 
@@ -82,13 +89,18 @@ def _live(store: Store, clock: Clock, conversation_id: str | None) -> Conversati
     return conversation if conversation and conversation.stands(clock.now_ns()) else None
 
 
-def _made_before(store: Store, clock: Clock, conversation: Conversation, signal: AlreadyStoredError) -> Conversation:
-    """The conversation that the same request made before."""
+def _made_before(store: Store, clock: Clock, conversation: Conversation) -> Conversation | None:
+    """The conversation that the same request made before, if it did.
+
+    One that expired may be gone while its messages are still being removed; made anew it would show them.
+    """
     made = store.snapshot(conversation.id, about=True).conversation
     if made is None:
-        raise LostPinError from signal
+        if store.indexed(Span(conversation.chain_id), newest_first=True, limit=1):
+            raise ConversationDeletedError("The conversation that this key made has expired.")
+        return None
     if made.request_hash != conversation.request_hash or made.owner != conversation.owner:
-        raise IdempotencyMismatchError("The idempotency key was used for another request.") from signal
+        raise IdempotencyMismatchError("The idempotency key was used for another request.")
     if not made.stands(clock.now_ns()):
-        raise ConversationDeletedError("The conversation that this key made has been deleted.") from signal
+        raise ConversationDeletedError("The conversation that this key made has been deleted.")
     return made
