@@ -4,10 +4,11 @@ The model's stream is read by a thread of its own, so that a model that says not
 nor outlives the function's time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Literal, Protocol
 
 from conversations import turns
@@ -122,10 +123,11 @@ class _Attempt:
     def answer(self, head: Conversation, model: Model) -> Answered:
         asked = self._asked
         history = read_history(self._store, head, asked.history)
-        for event in _in_time(model.ask(_request(asked, history)), self._seconds_to_wait):
-            if event is not None:
-                self._reply.feed(event)
-            self._keep_up()
+        with closing(_in_time(model.ask(_request(asked, history)), self._seconds_to_wait)) as events:
+            for event in events:
+                if event is not None:
+                    self._reply.feed(event)
+                self._keep_up()
         if not self._reply.is_complete:
             raise ModelError("The model's answer broke off.")
         turns.finish(self._store, self._clock, asked.question, self._turn, _draft(asked, self._reply))
@@ -197,27 +199,39 @@ class _End:
 
 def _in_time(
     events: Iterator[Mapping[str, Any]], seconds_to_wait: Callable[[], float]
-) -> Iterator[Mapping[str, Any] | None]:
-    """The events of a stream, and ``None`` whenever nothing came for that many seconds."""
+) -> Generator[Mapping[str, Any] | None, None, None]:
+    """The events of a stream, and ``None`` whenever nothing came for that many seconds.
+
+    When it is closed before its end the reader stops at the next event and closes the stream: the model is not paid for
+    an answer that nobody waits for, and no thread goes on in the next invocation.
+    """
     queue: SimpleQueue[Mapping[str, Any] | _End] = SimpleQueue()
+    unwanted = Event()
+    Thread(target=_read, args=(events, queue, unwanted), name="model-stream", daemon=True).start()
+    try:
+        while True:
+            try:
+                event = queue.get(timeout=seconds_to_wait())
+            except Empty:
+                yield None
+                continue
+            if isinstance(event, _End):
+                if event.error is not None:
+                    raise event.error
+                return
+            yield event
+    finally:
+        unwanted.set()
 
-    def read() -> None:
-        try:
-            for event in events:
-                queue.put(event)
-            queue.put(_End())
-        except BaseException as error:
-            queue.put(_End(error))
 
-    Thread(target=read, name="model-stream", daemon=True).start()
-    while True:
-        try:
-            event = queue.get(timeout=seconds_to_wait())
-        except Empty:
-            yield None
-            continue
-        if isinstance(event, _End):
-            if event.error is not None:
-                raise event.error
-            return
-        yield event
+def _read(events: Iterator[Mapping[str, Any]], queue: "SimpleQueue[Mapping[str, Any] | _End]", unwanted: Event) -> None:
+    try:
+        for event in events:
+            if unwanted.is_set():
+                break
+            queue.put(event)
+        if isinstance(events, Generator):
+            events.close()
+        queue.put(_End())
+    except BaseException as error:
+        queue.put(_End(error))

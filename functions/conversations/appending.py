@@ -68,8 +68,10 @@ def append(store: Store, clock: Clock, request: Appending) -> Appended:
 
 
 class _Shelf:
-    """The objects of a request's drafts. They are written once the request is known to be allowed, and anew when the
-    conversation is cleared in between: an earlier try may have given them to messages that are removed with their chain.
+    """The objects of a request's drafts, written once the request is known to be allowed.
+
+    They are written anew when the conversation is cleared in between: an earlier try may have given them to messages
+    that are removed with their chain.
     """
 
     def __init__(self, store: Store, request: Appending) -> None:

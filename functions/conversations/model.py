@@ -129,7 +129,7 @@ class Message:
 class Turn:
     """The working state of answering one message. ``lease_until_ms`` is in milliseconds since the epoch.
 
-    ``asked_key`` tells a repeated request to ask again from another one.
+    ``asked_key`` tells which request asked again, ``holder`` which attempt claimed it, both by a text of their own.
     """
 
     user_message_id: str
@@ -140,6 +140,7 @@ class Turn:
     partial_text: str = ""
     error: Mapping[str, str] | None = None
     asked_key: str | None = None
+    holder: str | None = None
 
     def is_leased(self, now_ns: int) -> bool:
         """Whether an attempt that may still be alive holds it."""

@@ -36,6 +36,7 @@ LEASE_UNTIL = "leaseUntil"  # milliseconds since the epoch
 PARTIAL = "partial"
 ERROR = "error"
 ASKED_KEY = "askedKey"
+HOLDER = "holder"
 
 # Conversations
 OWNER = "owner"

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from conversations import ids, turns
-from conversations.access import snapshot_of, standing
+from conversations.access import standing
 from conversations.asking import Invoker
 from conversations.clock import Clock, to_timestamp
 from conversations.errors import NotFoundError, TurnStateError
 from conversations.history import DEFAULT_LIST_LIMIT
-from conversations.model import Conversation, Message, Turn
+from conversations.model import Conversation, Message, Snapshot, Turn
 from conversations.retrying import until_written
 from conversations.store import Store
 
@@ -45,11 +45,11 @@ def ask_again(
         TurnStateError: the turn is complete, or being worked on.
         BusyError: too many write the same conversation, or the turn could not be started; the same request starts it.
     """
-    asked_key = ids.digest("again", key) if key is not None else None
+    asked_key = ids.digest("again", key) if key is not None else ids.new_local()
 
     def once() -> tuple[str, Message, Turn]:
         head, message, turn, stored = _read(store, clock, question)
-        if asked_key is not None and stored is not None and stored.asked_key == asked_key:
+        if stored is not None and stored.asked_key == asked_key:
             return head.owner, message, turn
         if turn.status not in ("failed", "cancelled"):
             raise TurnStateError(f"The turn is {turn.status}: it cannot be asked again.")
@@ -59,15 +59,14 @@ def ask_again(
 
     owner, message, turn = until_written(once, clock)
     if turn.status == "pending":
-        invoker.invoke(turns.descriptor(question, owner, DEFAULT_LIST_LIMIT))
+        invoker.invoke(turns.descriptor(question, owner, DEFAULT_LIST_LIMIT, asked_key=asked_key))
     return store.load([message])[0], turn
 
 
 def _read(store: Store, clock: Clock, question: turns.Question) -> tuple[Conversation, Message, Turn, Turn | None]:
     """The conversation, the message, its turn as callers see it, and as it is stored."""
-    wanted = [question.message_id, ids.response_id(question.message_id)]
-    snapshot = snapshot_of(store, question.conversation_id, messages=wanted, turn_of=question.message_id)
-    head = standing(snapshot, question.owner, clock.now_ns())
+    found, snapshot = turns.read_to_settle(store, question)
+    head = standing(Snapshot(found), question.owner, clock.now_ns())
     message = snapshot.messages.get(question.message_id)
     if message is None or message.conversation_id != head.chain_id:
         raise NotFoundError("There is no such message.")

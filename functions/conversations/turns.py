@@ -91,10 +91,11 @@ def claim(store: Store, clock: Clock, question: Question) -> tuple[Conversation,
         LeasedError: another attempt that may be alive holds it.
         BusyError: too many write the same.
     """
-    return until_written(lambda: _claim_once(store, clock, question), clock)
+    holder = ids.new_local()  # once, so that another try finds what this one wrote
+    return until_written(lambda: _claim_once(store, clock, question, holder), clock)
 
 
-def _claim_once(store: Store, clock: Clock, question: Question) -> tuple[Conversation, Turn]:
+def _claim_once(store: Store, clock: Clock, question: Question, holder: str) -> tuple[Conversation, Turn]:
     snapshot = _snapshot(store, question)
     now_ns = clock.now_ns()
     head = standing(snapshot, question.owner, now_ns)
@@ -105,6 +106,8 @@ def _claim_once(store: Store, clock: Clock, question: Question) -> tuple[Convers
         raise SupersededError("complete")
     if stored and stored.status not in WORKED_ON:
         raise SupersededError(stored.status)
+    if stored and stored.holder == holder:
+        return head, stored
     if stored and stored.is_leased(now_ns):
         raise LeasedError
     attempt = stored.attempt + 1 if stored else 1
@@ -115,6 +118,7 @@ def _claim_once(store: Store, clock: Clock, question: Question) -> tuple[Convers
         attempt=attempt,
         lease_until_ms=_lease_until(now_ns),
         asked_key=stored.asked_key if stored else None,
+        holder=holder,
     )
     store.claim(turn, expects=stored)
     return head, turn
@@ -194,32 +198,51 @@ def _fail_once(store: Store, clock: Clock, question: Question, turn: Turn, error
     store.settle(head, replace(failed, partial_text=text), expects=stored)
 
 
-def give_up(store: Store, clock: Clock, question: Question, error: Mapping[str, str]) -> None:
-    """Mark failed what no attempt will work on again, unless it has ended.
+def give_up(store: Store, clock: Clock, question: Question, error: Mapping[str, str], *, asked_key: str | None) -> bool:
+    """Mark failed what no attempt will work on again; returns whether there was such a thing.
+
+    ``asked_key`` is that of the invocation that was given up: a turn that was asked again since is another's.
 
     Raises:
         LeasedError: an attempt that may be alive holds it: come back later.
     """
-    until_written(lambda: _give_up_once(store, clock, question, error), clock)
+    return until_written(lambda: _give_up_once(store, clock, question, error, asked_key), clock)
 
 
-def _give_up_once(store: Store, clock: Clock, question: Question, error: Mapping[str, str]) -> None:
-    snapshot = _snapshot(store, question)
-    head, stored = snapshot.conversation, snapshot.turns.get(question.message_id)
+def _give_up_once(
+    store: Store, clock: Clock, question: Question, error: Mapping[str, str], asked_key: str | None
+) -> bool:
+    head, snapshot = read_to_settle(store, question)
+    stored = snapshot.turns.get(question.message_id)
     if head is None or not head.stands(clock.now_ns()) or not ids.belongs_to(question.message_id, head.chain_id):
-        return
+        return False
     if ids.response_id(question.message_id) in snapshot.messages or (stored and stored.status not in WORKED_ON):
-        return
+        return False
+    if stored and stored.asked_key != asked_key:
+        return False
     if stored and stored.is_leased(clock.now_ns()):
         raise LeasedError
     before = stored or Turn(question.message_id, "pending", "")
     store.settle(head, ended(before, "failed", clock, error), expects=stored)
+    return True
+
+
+def read_to_settle(store: Store, question: Question) -> tuple[Conversation | None, Snapshot]:
+    """The conversation, and then its message, answer and turn: two reads in this order.
+
+    One BatchGetItem would be no snapshot of several items (DynamoDB developer guide, "Read isolation"). What changes a
+    turn raises the conversation's version, so whatever comes after the first read fails the write that pins it.
+    """
+    if not ids.is_conversation_id(question.conversation_id):
+        return None, Snapshot(None)
+    head = store.snapshot(question.conversation_id).conversation
+    return head, _snapshot(store, question, with_message=True)
 
 
 def _own(store: Store, clock: Clock, question: Question, turn: Turn) -> tuple[Conversation, Turn]:
     """The conversation and the turn as they are now, if the attempt still holds it."""
-    snapshot = _snapshot(store, question)
-    head, stored = snapshot.conversation, snapshot.turns.get(question.message_id)
+    head, snapshot = read_to_settle(store, question)
+    stored = snapshot.turns.get(question.message_id)
     if head is None or not head.stands(clock.now_ns()) or not ids.belongs_to(question.message_id, head.chain_id):
         raise SupersededError("gone")
     if stored is None or stored.status != "running" or stored.attempt != turn.attempt:
@@ -241,13 +264,14 @@ def _snapshot(store: Store, question: Question, *, with_message: bool = False) -
     return snapshot_of(store, question.conversation_id, messages=wanted, turn_of=question.message_id)
 
 
-def descriptor(question: Question, owner: str, list_limit: int) -> dict[str, Any]:
+def descriptor(question: Question, owner: str, list_limit: int, *, asked_key: str | None = None) -> dict[str, Any]:
     """The event by which the turn function is invoked: which history to fetch, and nothing of it."""
     return {
         "conversationId": question.conversation_id,
         "currentMessageId": question.message_id,
         "owner": owner,
         "messageHistoryQuery": {**HISTORY_QUERY_NAMES, "listQueryLimit": list_limit},
+        **({"askedKey": asked_key} if asked_key is not None else {}),
     }
 
 

@@ -30,6 +30,7 @@ class Descriptor:
     inference_configuration: Mapping[str, Any] = field(default_factory=dict)
     client_tools: tuple[Mapping[str, Any], ...] = ()
     stream_response: bool = True
+    asked_key: str | None = None
 
 
 def parse_descriptor(event: object) -> Descriptor:
@@ -57,6 +58,7 @@ def parse_descriptor(event: object) -> Descriptor:
         inference_configuration=_inference(inference),
         client_tools=_client_tools(_object(event, "toolsConfiguration")),
         stream_response=event.get("streamResponse") is not False,
+        asked_key=_optional_text(event, "askedKey", ""),
     )
 
 

@@ -64,7 +64,7 @@ class Worker:
     def _given_up(self, record: Mapping[str, Any]) -> bool:
         try:
             descriptor = parse_descriptor(json.loads(record["body"]).get("requestPayload"))
-            turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP)
+            turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP, asked_key=descriptor.asked_key)
         except LeasedError:
             return False
         except ServiceError as error:

@@ -22,8 +22,8 @@ def turn_to_item(turn: Turn) -> Item:
         schema.UPDATED_AT: {"S": turn.updated_at},
         schema.EXPIRES_AT: {"N": str(changed_s + TURN_KEPT_S)},
     }
-    if turn.asked_key is not None:
-        item[schema.ASKED_KEY] = {"S": turn.asked_key}
+    texts = {schema.ASKED_KEY: turn.asked_key, schema.HOLDER: turn.holder}
+    item |= {name: {"S": text} for name, text in texts.items() if text is not None}
     if turn.error is not None:
         item[schema.ERROR] = {"S": to_json(dict(turn.error))}
     if turn.partial_text:
@@ -45,4 +45,5 @@ def turn_from_item(item: Item) -> Turn | None:
         partial_text=unpacked(item[schema.PARTIAL]) if schema.PARTIAL in item else "",
         error=json.loads(item[schema.ERROR]["S"]) if schema.ERROR in item else None,
         asked_key=text_in(item, schema.ASKED_KEY),
+        holder=text_in(item, schema.HOLDER),
     )
