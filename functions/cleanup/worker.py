@@ -64,7 +64,8 @@ class Worker:
             bury_removed(self.store, self.remains, self.clock, news.conversation)
             return  # the tombstone has a record of its own
         tombstone = news.conversation if news.kind == "tombstone removed" else None
-        self.queue.send(to_message(Task(news.conversation.id, tombstone=tombstone)))
+        first_chain = news.conversation.chain - 1 if news.kind == "cleared" else 0  # only what this clear hid
+        self.queue.send(to_message(Task(news.conversation.id, first_chain, tombstone)))
 
     def _is_done(self, record: Mapping[str, Any], give_up_at_ns: int) -> bool:
         try:

@@ -18,6 +18,8 @@ from conversations.model import ASKING_ROLES, Conversation, Message, Prompt
 from conversations.store import Store
 
 DEFAULT_LIST_LIMIT = 1000
+MOST_SYSTEM_MESSAGES = 50
+"""How many of those outside the window are read, one after the other."""
 _PAGE = 100
 _LOADED_AT_ONCE = 8
 
@@ -128,7 +130,7 @@ class _Reader:
             if message.id == wanted or (wanted is None and message.role in ASKING_ROLES):
                 later = [m for m in self._first.messages[:place] if m.associated_user_message_id]
                 return message, self._store.load(later[::-1])
-        found = self._by_id(wanted) if wanted is not None else None
+        found = self._newest_question() if wanted is None else self._by_id(wanted)
         if found is None:
             raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
         return found, []
@@ -154,13 +156,24 @@ class _Reader:
         return self._store.load(sorted(found.values(), key=lambda message: message.position))
 
     def system_messages_before(self, oldest: Message) -> list[Message]:
-        """The conversation's system messages before the oldest one read, which each name the one before."""
+        """The conversation's last system messages before the oldest one read, which each name the one before."""
         found: list[Message] = []
         wanted = oldest.system_message_id
-        while wanted is not None and (message := self._store.message(wanted)) is not None:
+        while (
+            wanted is not None
+            and len(found) < MOST_SYSTEM_MESSAGES
+            and (message := self._store.message(wanted)) is not None
+        ):
             found.append(message)
             wanted = message.system_message_id
         return self._store.load(found[::-1])
+
+    def _newest_question(self) -> Message | None:
+        """The newest message that can be answered, when it lies deeper than the first page."""
+        if not self._first.messages:
+            return None
+        deeper = self._after(self._first, self._first.messages[-1])
+        return next((message for message in deeper if message.role in ASKING_ROLES), None)
 
     def _by_id(self, message_id: str) -> Message | None:
         if not ids.belongs_to(message_id, self._head.chain_id):
@@ -176,14 +189,18 @@ class _Reader:
         else:
             walk = self._first
             unread = walk.messages[in_first:]
-        while unread:
-            yield from self._loaded(unread)
-            if walk.following is None:
-                return
-            last = unread[-1]
+        yield from self._loaded(unread)
+        yield from self._after(walk, unread[-1])
+
+    def _after(self, walk: Walk, last: Message) -> Iterator[Message]:
+        """What stands before the last message of a walk, page by page."""
+        while walk.following is not None:
             walk = self._walk(Place(walk.following, just_before(last.created_at), last.position - 1), _PAGE)
             self.repairs += walk.repairs
-            unread = walk.messages
+            if not walk.messages:
+                return
+            yield from self._loaded(walk.messages)
+            last = walk.messages[-1]
 
     def _walk(self, start: Place, limit: int) -> Walk:
         return walk_back(self._store, self._head.chain_id, start, limit)

@@ -203,3 +203,22 @@ def test_a_window_of_messages_ends_with_the_newest(api: Api, conversation: tuple
 
     whole = [*map(str, range(COUNT)), "now"]
     assert texts == whole[-(most - 1 + most % 2) :]
+
+
+def test_a_history_finds_the_newest_question_however_deep_it_lies(api: Api) -> None:
+    conversation_id = api.create()
+    api.say(conversation_id, "deep")
+    for _ in range(3):
+        batch = [{"role": "system", "content": [{"text": "note"}]} for _ in range(80)]
+        api.call("POST", f"/conversations/{conversation_id}/messages", {"messages": batch})
+
+    assert _texts(api, conversation_id) == ["deep"]
+
+
+def test_a_conversation_without_a_question_has_no_history(api: Api) -> None:
+    conversation_id = api.create()
+    api.say(conversation_id, "welcome", "assistant")
+
+    answer = api.call("GET", f"/conversations/{conversation_id}/history")
+
+    assert (answer.status, answer.body["error"]["code"]) == (404, "CurrentMessageNotFound")
