@@ -4,18 +4,22 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from api import parameters
 from api.errors import ForbiddenError
+from api.identity import LONGEST_OWNER_BYTES, is_owner
 from api.memory import Memory
 from api.routes import Request, Routes, answer, no_content
-from api.wire import conversation_json
+from api.strict_json import LARGEST_ESCAPED_BYTES
+from api.wire import conversation_json, conversation_size
 from conversations.access import read_head
 from conversations.changing import change
 from conversations.creating import create
 from conversations.deleting import delete, delete_many
+from conversations.errors import InvalidRequestError
 from conversations.ids import outcome_record_id
 from conversations.model import Conversation
-from conversations.reading import EVERYBODY, list_all, list_conversations
+from conversations.reading import EVERYBODY, Room, list_all, list_conversations
 
 _DELETE_ROUTE = "conversations/delete"
+_ROOM = Room(conversation_size, LARGEST_ESCAPED_BYTES)
 
 
 class ConversationRoutes(Routes):
@@ -44,9 +48,9 @@ class ConversationRoutes(Routes):
         if "sessionId" in request.query:
             found, following = self._of_session(request, owner), None
         elif owner == EVERYBODY:
-            found, following = list_all(store, clock, limit=limit, cursor=cursor)
+            found, following = list_all(store, clock, limit=limit, cursor=cursor, room=_ROOM)
         else:
-            found, following = list_conversations(store, clock, owner=owner, limit=limit, cursor=cursor)
+            found, following = list_conversations(store, clock, owner=owner, limit=limit, cursor=cursor, room=_ROOM)
         return answer(200, {"conversations": [conversation_json(c) for c in found], "nextCursor": following})
 
     def get(self, conversation_id: str) -> Response[str]:
@@ -105,8 +109,12 @@ def _listed_owner(request: Request) -> str:
 
     Raises:
         ForbiddenError: somebody else's are asked for by one who is no administrator.
+        InvalidRequestError: nobody can be called that.
     """
     owner = request.query.get("owner", request.caller.owner)
     if owner != request.caller.owner and not request.caller.is_administrator:
         raise ForbiddenError("Only administrators list the conversations of others.", field="owner")
+    if owner != EVERYBODY and not is_owner(owner):
+        rule = f"must be 1 to {LONGEST_OWNER_BYTES} bytes, or {EVERYBODY} for everybody's"
+        raise InvalidRequestError(f"owner {rule}.", field="owner")
     return owner

@@ -41,6 +41,7 @@ _app = make_app(
 @_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of the HTTP API (payload version 2.0)."""
+    _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id, **log_keys(event))
     answer = _app.resolve(event, context)
     if lost := _store.take_lost_pins():

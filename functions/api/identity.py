@@ -33,7 +33,8 @@ def identify(event: Mapping[str, Any], auth: Auth) -> Caller:
     """The caller of a request (an HTTP API event, payload version 2.0).
 
     Raises:
-        UnauthorizedError: there is no identity, and the deployment was not made with ``auth=none``.
+        UnauthorizedError: there is no identity that can own anything, and the deployment was not made with
+            ``auth=none``.
         InvalidRequestError: a service names no owner.
     """
     authorizer = event.get("requestContext", {}).get("authorizer") or {}
@@ -43,17 +44,30 @@ def identify(event: Mapping[str, Any], auth: Auth) -> Caller:
         return Caller(ANONYMOUS, is_administrator=True)  # security is off: everything is visible
     claims = (authorizer.get("jwt") or {}).get("claims") or {}
     subject = claims.get("sub")
-    if not isinstance(subject, str) or not subject:
-        raise UnauthorizedError("A token is needed.")
+    if not isinstance(subject, str) or not is_owner(subject):
+        raise UnauthorizedError("A token is needed, whose subject can own conversations.")
     groups = parse_groups(claims.get("cognito:groups", claims.get("groups", "")))
     return Caller(subject, is_administrator=_ADMINISTRATORS in groups)
 
 
 def parse_groups(claim: object) -> frozenset[str]:
-    """The groups of a token: API Gateway hands a list over as the text ``[a b]``."""
+    """The groups of a token: API Gateway hands a list over as the text ``[a b]``.
+
+    The names of Cognito's groups have no spaces, so there that text is unambiguous; they may have commas, so it is not
+    split at those. An issuer whose names have spaces must not let others choose them: ``[x admin]`` may be one name.
+    """
     if isinstance(claim, list):
         return frozenset(map(str, claim))
-    return frozenset(str(claim).removeprefix("[").removesuffix("]").replace(",", " ").split())
+    return frozenset(str(claim).removeprefix("[").removesuffix("]").split())
+
+
+def is_owner(text: str) -> bool:
+    """Whether this can be an owner's name: some bytes without NUL, and not what stands for everybody."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return 1 <= size <= LONGEST_OWNER_BYTES and "\0" not in text and text != EVERYBODY
 
 
 def _is_service(event: Mapping[str, Any]) -> bool:
@@ -66,7 +80,7 @@ def _service(event: Mapping[str, Any], authorizer: Mapping[str, Any]) -> Caller:
     if not authorizer.get("iam"):
         raise UnauthorizedError("Calls under /service are signed with the credentials of an AWS principal.")
     owner = (event.get("headers") or {}).get(OWNER_HEADER, "")
-    if not owner or owner == EVERYBODY or len(owner.encode()) > LONGEST_OWNER_BYTES or "\0" in owner:
-        message = f"The header {OWNER_HEADER} names the owner: 1 to {LONGEST_OWNER_BYTES} bytes."
+    if not is_owner(owner):
+        message = f"The header {OWNER_HEADER} names the owner: 1 to {LONGEST_OWNER_BYTES} bytes, and not {EVERYBODY}."
         raise InvalidRequestError(message, field=OWNER_HEADER)
     return Caller(owner)

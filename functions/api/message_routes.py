@@ -10,7 +10,7 @@ from api import parameters
 from api.memory import Memory
 from api.routes import Routes, answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
-from api.wire import message_json, message_size, prompt_json
+from api.wire import check_can_be_given_back, message_json, message_size, prompt_json
 from conversations.access import read_head, read_message
 from conversations.appending import LARGEST_BATCH, Appending, append
 from conversations.arrange import Window
@@ -42,6 +42,7 @@ class MessageRoutes(Routes):
         local = parameters.local_id(_ROUTE, request.key)
         is_batch = "messages" in body
         drafts = _batch(body, local) if is_batch else [parameters.message_draft(body, local=local)]
+        check_can_be_given_back(drafts)
         asked = Appending(request.caller.scope, conversation_id, drafts, parameters.request_hash(_ROUTE, body))
         messages = append(self.memory.store, self.memory.clock, asked).messages
         shown = [message_json(message) for message in messages]

@@ -4,16 +4,21 @@ import json
 import math
 import re
 from base64 import b64decode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 from conversations.errors import InvalidRequestError, TooLargeError
 
 LARGEST_ESCAPED_BYTES = 5 * 1024 * 1024
 """Lambda takes events of 6 MB, in which the body stands as an escaped JSON string."""
 DEEPEST = 100
+LONGEST_FIELD = 64
+"""How many characters of a path an error shows: names are the sender's choice."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_NUMBER = 10**308
+
+Step = str | int
+"""The name of a member, or its place in a list."""
 
 
 def read_object(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,37 +63,69 @@ def _text(event: Mapping[str, Any]) -> str:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidRequestError(f"{twice[:64]!r} is given twice.", field=twice[:64])
+        field = _shown([_first_repeated(name for name, _ in pairs)])
+        raise InvalidRequestError(f"{field!r} is given twice.", field=field)
     return document
 
 
+def _first_repeated(names: Iterable[str]) -> str:
+    met: set[str] = set()
+    for name in names:
+        if name in met:
+            break
+        met.add(name)
+    return name
+
+
 def _check(document: dict[str, Any]) -> None:
-    """Walks without recursion, since the depth is the sender's choice."""
-    pending: list[tuple[Any, str, int]] = [(document, "", 0)]
-    while pending:
-        value, path, depth = pending.pop()
-        if depth > DEEPEST:
-            raise InvalidRequestError(f"{path[:64]} is nested deeper than {DEEPEST} levels.", field=path[:64])
-        if isinstance(value, dict):
-            for name, member in value.items():
-                where = f"{path}.{name}" if path else name
-                _check_scalar(name, where)
-                pending.append((member, where, depth + 1))
-        elif isinstance(value, list):
-            pending.extend((member, f"{path}[{place}]", depth + 1) for place, member in enumerate(value))
+    """Walks without recursion, since the depth is the sender's choice.
+
+    Only the way to the place in hand is kept, and it is put into words only for a complaint: a small body can hold
+    millions of values, and their paths would take a thousand times its size.
+    """
+    way: list[Step] = []
+    unread = [_members(document, way)]
+    while unread:
+        for step, value in unread[-1]:
+            if isinstance(value, dict | list):
+                way.append(step)
+                if len(unread) == DEEPEST:
+                    _refuse(way, f"is nested deeper than {DEEPEST} levels")
+                unread.append(_members(value, way))
+                break
+            if complaint := _complaint(value):
+                _refuse([*way, step], complaint)
         else:
-            _check_scalar(value, path)
+            unread.pop()
+            del way[-1:]
 
 
-def _check_scalar(value: object, path: str) -> None:
+def _members(value: dict[str, Any] | list[Any], way: Sequence[Step]) -> Iterator[tuple[Step, Any]]:
+    """The members of an object or a list, by name or place."""
+    if isinstance(value, list):
+        return enumerate(value)
+    for name in value:
+        if complaint := _complaint(name):
+            _refuse([*way, name], complaint)
+    return iter(value.items())
+
+
+def _complaint(value: object) -> str | None:
+    """What is wrong with a value that is no object and no list."""
     if isinstance(value, str):
-        if _LONE_SURROGATE.search(value):
-            safe = path.encode("ascii", "replace").decode()
-            raise InvalidRequestError(f"{safe} holds half of a surrogate pair, which is no text.", field=safe)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidRequestError(f"{path} is not a finite number within double precision.", field=path)
-    elif isinstance(value, int) and abs(value) > _LARGEST_NUMBER:
-        raise InvalidRequestError(f"{path} is larger than a number of double precision.", field=path)
+        return "holds half of a surrogate pair, which is no text" if _LONE_SURROGATE.search(value) else None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "is not a finite number within double precision"
+    is_large = isinstance(value, int) and not -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER
+    return "is larger than a number of double precision" if is_large else None
+
+
+def _refuse(way: Sequence[Step], complaint: str) -> NoReturn:
+    field = _shown(way)
+    raise InvalidRequestError(f"{field} {complaint}.", field=field)
+
+
+def _shown(way: Iterable[Step]) -> str:
+    """The beginning of a path as an error may show it."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step[:LONGEST_FIELD]}" for step in way)
+    return "".join(steps).removeprefix(".")[:LONGEST_FIELD].encode("utf-8", "replace").decode()

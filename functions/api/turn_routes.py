@@ -6,7 +6,7 @@ from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from api import parameters
 from api.memory import Memory
 from api.routes import Routes, answer
-from api.wire import message_json, turn_json
+from api.wire import check_can_be_given_back, message_json, turn_json
 from conversations.appending import Appending
 from conversations.asking import ask, follow
 from conversations.turn_controls import ask_again, cancel
@@ -32,6 +32,7 @@ class TurnRoutes(Routes):
         request = self.request()
         body = request.body
         draft = parameters.turn_draft(body, local=parameters.local_id(_ROUTE, request.key))
+        check_can_be_given_back([draft])
         asked = Appending(request.caller.scope, conversation_id, [draft], parameters.request_hash(_ROUTE, body))
         message, turn = ask(self.memory.store, self.memory.clock, self.memory.invoker, asked)
         self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)

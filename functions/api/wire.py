@@ -1,12 +1,19 @@
 """How values of the domain look in answers of our own API."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.strict_json import escaped_size
 from conversations import ids
 from conversations.codec import to_json
-from conversations.model import Conversation, Message, Prompt, Turn
+from conversations.errors import TooLargeError
+from conversations.model import Conversation, Draft, Message, Prompt, Turn
+
+LARGEST_ANSWER_BYTES = 5_750_000
+"""Lambda gives answers of 6 MB (6,291,556 bytes), in which the body stands as an escaped JSON string."""
+_LIMIT = f"{LARGEST_ANSWER_BYTES} bytes as an escaped JSON string"
+_LARGEST_OURS = 2048
+"""What a message holds beside what its sender said, at most: ids, times, numbers and names of members."""
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -27,6 +34,11 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "messageCount": conversation.message_count,
         **_present(optional),
     }
+
+
+def conversation_size(conversation: Conversation) -> int:
+    """The bytes that a conversation takes in an answer, escaped as the answer's body is."""
+    return escaped_size(to_json(conversation_json(conversation))) + 1
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -62,6 +74,33 @@ def message_size(message: Message) -> int:
     return escaped_size(to_json(message_json(message))) + 1
 
 
+def check_can_be_given_back(drafts: Sequence[Draft]) -> None:
+    """Refuse what could be taken but not answered with: JSON may be longer when it is written again.
+
+    (``1e15`` is taken in four bytes, and given back in eighteen.)
+
+    Raises:
+        TooLargeError: one of the drafts, or all of them together, would be larger than an answer may be.
+    """
+    sizes = [_size_of_draft(draft) for draft in drafts]
+    too_large = next((place for place, size in enumerate(sizes) if size > LARGEST_ANSWER_BYTES), None)
+    if sum(sizes) <= LARGEST_ANSWER_BYTES:
+        return
+    of_batch = "messages" if too_large is None else f"messages[{too_large}]"
+    field = "body" if len(drafts) == 1 else of_batch
+    raise TooLargeError(f"{field} would be larger than {_LIMIT} when it is given back.", field=field)
+
+
+def _size_of_draft(draft: Draft) -> int:
+    said = {
+        "content": draft.content,
+        "clientMessageId": draft.client_message_id,
+        "aiContext": draft.ai_context,
+        "metadata": draft.metadata,
+    }
+    return escaped_size(to_json(said)) + _LARGEST_OURS
+
+
 def turn_json(turn: Turn) -> dict[str, Any]:
     """``{userMessageId, responseMessageId, status, attempt, partialText, partialLength, error?, updatedAt}``"""
     return {
@@ -77,13 +116,23 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 
 
 def prompt_json(prompt: Prompt) -> dict[str, Any]:
-    """``{system, messages, tokens, truncated}``"""
-    return {
+    """``{system, messages, tokens, truncated}``
+
+    Raises:
+        TooLargeError: it is larger than an answer may be.
+    """
+    document = {
         "system": prompt.system,
         "messages": prompt.messages,
         "tokens": prompt.tokens,
         "truncated": prompt.truncated,
     }
+    if escaped_size(to_json(document)) > LARGEST_ANSWER_BYTES:
+        limit = f"{LARGEST_ANSWER_BYTES} bytes as an escaped JSON string"
+        raise TooLargeError(
+            f"The history is larger than {limit}; ask for less of it with maxTokens.", field="maxTokens"
+        )
+    return document
 
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _worker = Worker(
 @_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Hands over a batch of the stream, or works on a batch of the queue."""
+    _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id)
     records = event["Records"]
     if records[0]["eventSource"] == "aws:dynamodb":

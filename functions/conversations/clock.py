@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 NANOSECONDS = 1_000_000_000
-TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z", re.ASCII)
 _FRACTION_DIGITS = 9
 
 
@@ -41,3 +41,14 @@ def from_timestamp(timestamp: str) -> int:
     whole, fraction = timestamp[:-1].split(".")
     seconds = datetime.fromisoformat(f"{whole}+00:00").timestamp()
     return int(seconds) * NANOSECONDS + int(fraction)
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether ``to_timestamp`` can have made this: a time since the epoch that there is, in ASCII digits."""
+    if not TIMESTAMP.match(text):
+        return False
+    try:
+        now_ns = from_timestamp(text)
+    except ValueError:
+        return False
+    return now_ns >= 0 and to_timestamp(now_ns) == text

@@ -1,6 +1,7 @@
 """Cursors: opaque to callers, bound to the query that they continue.
 
 A cursor holds nothing secret and gives no right: what it leads to is checked as if it had been asked for directly.
+Since anybody can write one, all of it is checked that a query is made of: a store refuses keys that cannot be.
 """
 
 import json
@@ -9,7 +10,7 @@ from typing import Any
 
 from conversations import ids
 from conversations.chain import Place
-from conversations.clock import TIMESTAMP
+from conversations.clock import is_timestamp
 from conversations.errors import InvalidCursorError
 from conversations.model import Conversation
 from conversations.store import Listed
@@ -17,6 +18,7 @@ from conversations.store import Listed
 _MESSAGES = "m1"
 _CONVERSATIONS = "c1"
 _LONGEST = 1024
+_REST_OF_HOUR = ":00:00.000000000Z"
 
 
 def of_messages(head: Conversation, order: str, place: Place) -> str:
@@ -31,9 +33,15 @@ def to_messages(cursor: str, head: Conversation, order: str) -> Place:
         InvalidCursorError: it is malformed, of another query, or of messages that were cleared.
     """
     message_id, created_at, position = _decode(cursor, [_MESSAGES, head.chain_id, order], of=(str, str, int))
-    if not ids.belongs_to(message_id, head.chain_id) or not TIMESTAMP.match(created_at) or position < 0:
+    if not ids.belongs_to(message_id, head.chain_id) or not _is_before_the_end(head, created_at, position):
         raise _invalid()
     return Place(message_id, created_at, position)
+
+
+def _is_before_the_end(head: Conversation, created_at: str, position: int) -> bool:
+    """Whether there is such a time and such a position in the chain: no cursor is given for its very end."""
+    last_message_at = head.last_message_at or ""
+    return 0 <= position < head.message_count and is_timestamp(created_at) and created_at < last_message_at
 
 
 def of_conversations(owner: str, last: Listed) -> str:
@@ -41,14 +49,14 @@ def of_conversations(owner: str, last: Listed) -> str:
     return _encode([_CONVERSATIONS, ids.digest(owner), last.sort_key, last.conversation_id])
 
 
-def to_conversations(cursor: str, owner: str) -> Listed:
-    """Where a page of this owner's conversations ended.
+def to_conversations(cursor: str, owner: str, *, by_hour: bool = False) -> Listed:
+    """Where a page of this owner's conversations ended; ``by_hour`` is how all owners' are sorted.
 
     Raises:
         InvalidCursorError: it is malformed or of another query.
     """
     sort_key, conversation_id = _decode(cursor, [_CONVERSATIONS, ids.digest(owner)], of=(str, str))
-    if not ids.is_conversation_id(conversation_id):
+    if not ids.is_conversation_id(conversation_id) or not is_timestamp(f"{sort_key}{_REST_OF_HOUR * by_hour}"):
         raise _invalid()
     return Listed(sort_key, conversation_id)
 

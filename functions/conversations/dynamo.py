@@ -1,5 +1,6 @@
 """The store on DynamoDB. One method is one call, or one call repeated until all of its answer is there."""
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -281,5 +282,7 @@ def _conversation(items: Mapping[str, Item], conversation_id: str) -> Conversati
 def _loaded(message: Message, bulks: Mapping[str, bytes]) -> Message:
     if message.large_key is None or message.content:
         return message
-    bulk = bulks.get(message.large_key)
-    return replace(message, readable=False) if bulk is None else codec.with_bulk(message, bulk)
+    try:
+        return codec.with_bulk(message, bulks[message.large_key])
+    except (KeyError, ValueError, zlib.error):  # the object is gone or damaged, which is no reason to lose the page
+        return replace(message, readable=False)

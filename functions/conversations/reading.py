@@ -1,8 +1,8 @@
 """Pages of messages and of conversations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from conversations import cursor as cursors
 from conversations.chain import BEGINNING, Place, Walk, end_of, just_before, walk_back, walk_forward
@@ -11,6 +11,8 @@ from conversations.model import Conversation, Message, Page
 from conversations.store import Listed, Store
 
 Order = Literal["asc", "desc"]
+Line = tuple[Listed, Conversation]
+_READ_AT_ONCE = 100
 _LOADED_AT_ONCE = 8
 _MINUTE_NS = 60 * NANOSECONDS
 _MOST_EMPTY_MONTHS = 24  # after two years without a conversation there is none before
@@ -18,40 +20,66 @@ EVERYBODY = "*"
 """Stands for all owners in a listing; nobody's ``sub`` is that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much an answer may hold: ``most`` in the unit in which ``measure`` tells what one message takes."""
+T = TypeVar("T")
 
-    measure: Callable[[Message], int]
+
+@dataclass(frozen=True, slots=True)
+class Room(Generic[T]):
+    """How much an answer may hold: ``most`` in the unit in which ``measure`` tells what one item takes."""
+
+    measure: Callable[[T], int]
     most: int
 
 
-def read_page(store: Store, head: Conversation, *, order: Order, limit: int, cursor: str | None, room: Room) -> Page:
+class _Space(Generic[T]):
+    """What is left of the room of an answer that holds one item at least."""
+
+    def __init__(self, room: Room[T]) -> None:
+        self._room = room
+        self._left = room.most
+        self._is_empty = True
+
+    def takes(self, item: T) -> bool:
+        """Whether there is room for one more; then it is taken."""
+        self._left -= self._room.measure(item)
+        takes = self._left >= 0 or self._is_empty
+        self._is_empty = False
+        return takes
+
+
+def read_page(
+    store: Store, head: Conversation, *, order: Order, limit: int, cursor: str | None, room: Room[Message]
+) -> Page:
     """A page of messages without holes, cut to the room there is but never empty while there are more.
+
+    It is read by and by, so that no more is read than a part beyond what there is room for.
 
     Raises:
         InvalidCursorError: the cursor is not of this query.
     """
-    if order == "desc":
-        start = cursors.to_messages(cursor, head, order) if cursor else end_of(head)
-        walk = walk_back(store, head.chain_id, start, limit)
-    else:
-        after = cursors.to_messages(cursor, head, order) if cursor else BEGINNING
-        walk = walk_forward(store, head, after, limit)
-    fitting = _fitting(store, walk.messages, room)
-    place = _next_back(walk, len(fitting)) if order == "desc" else _next_forward(head, fitting)
-    following = cursors.of_messages(head, order, place) if place else None
-    return Page(fitting, following, walk.repairs)
+    beginning = end_of(head) if order == "desc" else BEGINNING
+    place: Place | None = cursors.to_messages(cursor, head, order) if cursor else beginning
+    page: list[Message] = []
+    repairs, is_full, space = 0, False, _Space(room)
+    while place is not None and len(page) < limit and not is_full:
+        due = min(limit - len(page), _READ_AT_ONCE)
+        back = order == "desc"
+        walk = walk_back(store, head.chain_id, place, due) if back else walk_forward(store, head, place, due)
+        repairs += walk.repairs
+        fitting = _fitting(store, walk.messages, space)
+        is_full = len(fitting) < len(walk.messages)
+        if fitting or not is_full:
+            place = _next_back(walk, len(fitting)) if back else _next_forward(head, fitting)
+        page += fitting
+    return Page(page, cursors.of_messages(head, order, place) if place else None, repairs)
 
 
-def _fitting(store: Store, messages: Sequence[Message], room: Room) -> list[Message]:
-    """As many of the first messages, loaded, as there is room for, and one at least."""
+def _fitting(store: Store, messages: Sequence[Message], space: _Space[Message]) -> list[Message]:
+    """As many of the first messages, loaded, as there is room for."""
     fitting: list[Message] = []
-    left = room.most
     for first in range(0, len(messages), _LOADED_AT_ONCE):
         for message in store.load(messages[first : first + _LOADED_AT_ONCE]):
-            left -= room.measure(message)
-            if left < 0 and fitting:
+            if not space.takes(message):
                 return fitting
             fitting.append(message)
     return fitting
@@ -72,7 +100,7 @@ def _next_forward(head: Conversation, taken: Sequence[Message]) -> Place | None:
 
 
 def list_conversations(
-    store: Store, clock: Clock, *, owner: str, limit: int, cursor: str | None
+    store: Store, clock: Clock, *, owner: str, limit: int, cursor: str | None, room: Room[Conversation]
 ) -> tuple[list[Conversation], str | None]:
     """An owner's conversations, last activity first, as they are now; deleted and expired ones are left out.
 
@@ -83,43 +111,63 @@ def list_conversations(
         InvalidCursorError: the cursor is not of this query.
     """
     after = cursors.to_conversations(cursor, owner) if cursor else None
-    minute = clock.now_ns() // _MINUTE_NS
-    recent = store.conversations(store.recent(owner, range(minute - 2, minute + 2)))
-    listed: list[tuple[Listed, Conversation]] = []
-    while True:
-        found = store.owned(owner, after=after, limit=limit + 1)
-        is_last = len(found) <= limit
-        listed += _merged(store, clock, found, recent, after=after, to_the_end=is_last)
-        if is_last or len(listed) > limit:
-            break
-        after = found[-1]
-    page = listed[:limit]
-    more = len(listed) > limit
-    following = cursors.of_conversations(owner, page[-1][0]) if more else None
-    return [conversation for _, conversation in page], following
+    lines = _owned(store, clock, owner, after, at_once=min(limit, _READ_AT_ONCE) + 1)
+    return _listed(lines, owner, limit, room)
 
 
-def list_all(store: Store, clock: Clock, *, limit: int, cursor: str | None) -> tuple[list[Conversation], str | None]:
+def list_all(
+    store: Store, clock: Clock, *, limit: int, cursor: str | None, room: Room[Conversation]
+) -> tuple[list[Conversation], str | None]:
     """All owners' conversations, those of the last active hour first; deleted and expired ones are left out.
 
     Raises:
         InvalidCursorError: the cursor is not of this query.
     """
-    after = cursors.to_conversations(cursor, EVERYBODY) if cursor else None
+    after = cursors.to_conversations(cursor, EVERYBODY, by_hour=True) if cursor else None
+    lines = _active(store, clock, after, at_once=min(limit, _READ_AT_ONCE) + 1)
+    return _listed(lines, EVERYBODY, limit, room)
+
+
+def _listed(
+    lines: Iterable[Line], owner: str, limit: int, room: Room[Conversation]
+) -> tuple[list[Conversation], str | None]:
+    """The first lines, as many as are asked for and as there is room for, and the cursor if there are more."""
+    page: list[Conversation] = []
+    space = _Space(room)
+    last: Listed | None = None
+    for listed, conversation in lines:
+        if last and (len(page) == limit or not space.takes(conversation)):
+            return page, cursors.of_conversations(owner, last)
+        page.append(conversation)
+        last = listed
+    return page, None
+
+
+def _owned(store: Store, clock: Clock, owner: str, after: Listed | None, *, at_once: int) -> Iterator[Line]:
+    """The lines of an owner's listing, which are read by and by."""
+    minute = clock.now_ns() // _MINUTE_NS
+    recent = store.conversations(store.recent(owner, range(minute - 2, minute + 2)))
+    is_last = False
+    while not is_last:
+        found = store.owned(owner, after=after, limit=at_once)
+        is_last = len(found) < at_once
+        yield from _merged(store, clock, found, recent, after=after, to_the_end=is_last)
+        after = found[-1] if found else None
+
+
+def _active(store: Store, clock: Clock, after: Listed | None, *, at_once: int) -> Iterator[Line]:
+    """The lines of everybody's listing, which are read by and by."""
     month = after.sort_key[:7] if after else to_timestamp(clock.now_ns())[:7]
-    page: list[tuple[Listed, Conversation]] = []
     empty_months = 0
-    while len(page) <= limit and empty_months < _MOST_EMPTY_MONTHS:
-        found = store.active(month, after=after, limit=limit + 1)
-        page += _standing(store, clock, found)
+    while empty_months < _MOST_EMPTY_MONTHS:
+        found = store.active(month, after=after, limit=at_once)
+        yield from _standing(store, clock, found)
         empty_months = 0 if found else empty_months + 1
-        is_last = len(found) <= limit
+        is_last = len(found) < at_once
         month, after = (_month_before(month), None) if is_last else (month, found[-1])
-    following = cursors.of_conversations(EVERYBODY, page[limit - 1][0]) if len(page) > limit else None
-    return [conversation for _, conversation in page[:limit]], following
 
 
-def _standing(store: Store, clock: Clock, found: Sequence[Listed]) -> list[tuple[Listed, Conversation]]:
+def _standing(store: Store, clock: Clock, found: Sequence[Listed]) -> list[Line]:
     read = store.conversations(line.conversation_id for line in found)
     lines = [(line, read[line.conversation_id]) for line in found if line.conversation_id in read]
     now_ns = clock.now_ns()
@@ -139,7 +187,7 @@ def _merged(
     *,
     after: Listed | None,
     to_the_end: bool,
-) -> list[tuple[Listed, Conversation]]:
+) -> list[Line]:
     """The stretch of the index after ``after``, with the new conversations that belong into it, newest first."""
     indexed = store.conversations(line.conversation_id for line in found if line.conversation_id not in recent)
     lines = [(line, indexed[line.conversation_id]) for line in found if line.conversation_id in indexed]

@@ -33,6 +33,7 @@ _worker = Worker(
 @_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers the message of a descriptor, or gives up the turns of a batch of the failure queue."""
+    _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id)
     if isinstance(event, dict) and "Records" in event:
         return _worker.give_up(event["Records"])

@@ -63,14 +63,15 @@ class Worker:
 
     def _given_up(self, record: Mapping[str, Any]) -> bool:
         try:
-            descriptor = parse_descriptor(json.loads(record["body"]).get("requestPayload"))
-            turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP, asked_key=descriptor.asked_key)
+            descriptor = parse_descriptor(_invoked_with(record["body"]))
+            asked_key = descriptor.asked_key
+            if turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP, asked_key=asked_key):
+                self.metrics.add_metric(_METRICS["failed"], MetricUnit.Count, 1)
         except LeasedError:
             return False
         except ServiceError as error:
             self.logger.warning("not given up", extra={"code": error.code, "field": error.field})
             return error.code != "Busy"
-        self.metrics.add_metric(_METRICS["failed"], MetricUnit.Count, 1)
         return True
 
     def _asked(self, descriptor: Descriptor) -> Asked:
@@ -101,6 +102,18 @@ class Worker:
                 self.metrics.add_metric(metric, MetricUnit.Count, answered.usage[name])
         extra = {"outcome": answered.outcome, "attempt": answered.attempt, "code": answered.error_code}
         self.logger.info("answered", extra=extra)
+
+
+def _invoked_with(body: str) -> object:
+    """The event of the invocation that a record of the failure queue is about; ``None`` if it is about none.
+
+    What nobody can work on must not keep the rest of its batch in the queue.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return document.get("requestPayload") if isinstance(document, dict) else None
 
 
 def _question(descriptor: Descriptor) -> turns.Question:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations import codec, schema
+from conversations.codec.messages import LARGEST_UNPACKED_BYTES
 from conversations.model import About, Conversation, Draft, Message, Turn
 from tests.bed.messages import said
 
@@ -73,6 +74,15 @@ def test_above_32_kb_the_bulk_is_stored_elsewhere(size: int, is_large: bool) -> 
         assert unloaded is not None
         assert unloaded.content == ()
         assert codec.with_bulk(unloaded, bulk) == pointing
+
+
+@pytest.mark.parametrize(("size", "is_large"), [(100_000, False), (LARGEST_UNPACKED_BYTES, True)])
+def test_what_shrinks_is_bounded_unpacked_too(size: int, is_large: bool) -> None:
+    """Else a page of a thousand items of a few KB could be gigabytes."""
+    bulk = codec.bulk_of(Draft("local", "user", said("a" * size)))
+
+    assert (bulk is not None) == is_large
+    assert bulk is None or len(bulk) < 1000
 
 
 @pytest.mark.parametrize("body", [{"S": "{"}, {"B": b"junk"}, {"S": "[]"}, {"S": '{"content": []}'}])

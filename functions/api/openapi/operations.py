@@ -15,6 +15,7 @@ from conversations.errors import (
     NotFoundError,
     OrphanToolResultError,
     ServiceError,
+    TooLargeError,
     TurnStateError,
 )
 
@@ -197,7 +198,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "See exactly what the model would be sent",
         [Success(200, "The history.", "History")],
         parameters=["currentMessageId", "maxMessages", "maxTokens"],
-        raises=[NotFoundError, CurrentMessageNotFoundError, OrphanToolResultError, EmptyMessageError],
+        raises=[NotFoundError, CurrentMessageNotFoundError, OrphanToolResultError, EmptyMessageError, TooLargeError],
     ),
     Operation("get", "/status", "getStatus", "What runs where", [Success(200, "It runs.", "Status")], is_public=True),
     Operation(

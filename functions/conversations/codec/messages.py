@@ -11,6 +11,10 @@ from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
 from conversations.model import Draft, Message
 
 LARGEST_BODY_BYTES = 32 * 1024
+LARGEST_UNPACKED_BYTES = 128 * 1024
+"""What may stand in an item before it is compressed: the messages of a page are unpacked together, and 5 MB of one
+letter are a few KB in an item.
+"""
 _ANSWERED = "messages"
 
 # Attribute of Message -> member of the document. What is bulky moves to an object of its own together.
@@ -46,13 +50,20 @@ def bulk_of(draft: Draft) -> bytes | None:
     if len(encoded) <= LARGEST_BODY_BYTES:
         return None
     compressed = zlib.compress(encoded)
-    return compressed if len(compressed) > LARGEST_BODY_BYTES else None
+    fits = len(encoded) <= LARGEST_UNPACKED_BYTES and len(compressed) <= LARGEST_BODY_BYTES
+    return None if fits else compressed
 
 
 def with_bulk(message: Message, bulk: bytes) -> Message:
-    """The message with what its object holds."""
+    """The message with what its object holds.
+
+    Raises:
+        ValueError, KeyError, zlib.error: the object is none that ``bulk_of`` made.
+    """
     document = json.loads(zlib.decompress(bulk))
-    return replace(message, **{_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS})
+    if not isinstance(document, dict):
+        raise ValueError("The object of a message holds no JSON object.")
+    return replace(message, **{_MEMBERS[member]: document[member] for member in {"content"} | document.keys()})
 
 
 def message_to_item(message: Message) -> Item:

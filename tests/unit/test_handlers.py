@@ -1,0 +1,77 @@
+"""The three functions as Lambda keeps them warm: nothing of one invocation is said of the next."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+ENVIRONMENT = {
+    "MESSAGES_TABLE": "m",
+    "CONVERSATIONS_TABLE": "c",
+    "BODIES_BUCKET": "b",
+    "AUTH": "jwt",
+    "TURN_FUNCTION": "t",
+    "STAGE": "test",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "MODEL_ID": "model",
+    "SYSTEM_PROMPT": "",
+    "HISTORY_TOKENS": "1000",
+    "MAX_OUTPUT_TOKENS": "",
+    "CLEANUP_QUEUE_URL": "http://localhost/queue",
+    "POWERTOOLS_METRICS_NAMESPACE": "test",
+    "POWERTOOLS_LOG_LEVEL": "INFO",
+}
+EVENTS: dict[str, dict[str, Any]] = {
+    "api": {
+        "version": "2.0",
+        "rawPath": "/conversations",
+        "headers": {},
+        "requestContext": {"http": {"method": "GET", "path": "/conversations"}, "stage": "$default", "requestId": "r"},
+    },
+    "turn": {"Records": [{"messageId": "1", "body": "junk"}]},
+    "cleanup": {"Records": [{"messageId": "1", "eventSource": "aws:sqs", "body": "junk"}]},
+}
+
+
+class _Context:
+    aws_request_id = "second"
+    function_name = "f"
+    memory_limit_in_mb = 1
+    invoked_function_arn = "arn"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@contextmanager
+def _handler(part: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", f"warm-{part}")  # loggers of one service write where the first did
+    try:
+        yield importlib.import_module(f"{part}.handler")
+    finally:
+        sys.modules.pop(f"{part}.handler", None)  # it is made for this environment
+
+
+@pytest.mark.parametrize("part", EVENTS)
+def test_what_an_invocation_is_about_is_not_said_of_the_next(
+    part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _handler(part, monkeypatch) as handler:
+        handler._logger.append_keys(conversation_id="first", message_id="first", request_id="first")
+        handler.lambda_handler(EVENTS[part], _Context())
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    logged = [line for line in lines if "level" in line]
+    assert logged
+    for line in logged:
+        assert line["request_id"] == "second"
+        assert line["service"] == f"warm-{part}"
+        assert {"timestamp", "location", "message"} <= line.keys()
+        assert not {"conversation_id", "message_id"} & line.keys()
