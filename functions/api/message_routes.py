@@ -43,7 +43,9 @@ class MessageRoutes(Routes):
         is_batch = "messages" in body
         drafts = _batch(body, local) if is_batch else [parameters.message_draft(body, local=local)]
         check_can_be_given_back(drafts)
-        asked = Appending(request.caller.scope, conversation_id, drafts, parameters.request_hash(_ROUTE, body))
+        keyed = local if request.key is not None else None
+        request_hash = parameters.request_hash(_ROUTE, body)
+        asked = Appending(request.caller.scope, conversation_id, drafts, request_hash, keyed)
         messages = append(self.memory.store, self.memory.clock, asked).messages
         shown = [message_json(message) for message in messages]
         return answer(201, {"messages": shown} if is_batch else shown[0])

@@ -31,9 +31,12 @@ class TurnRoutes(Routes):
     def start(self, conversation_id: str) -> Response[str]:
         request = self.request()
         body = request.body
-        draft = parameters.turn_draft(body, local=parameters.local_id(_ROUTE, request.key))
+        local = parameters.local_id(_ROUTE, request.key)
+        draft = parameters.turn_draft(body, local=local)
         check_can_be_given_back([draft])
-        asked = Appending(request.caller.scope, conversation_id, [draft], parameters.request_hash(_ROUTE, body))
+        keyed = local if request.key is not None else None
+        request_hash = parameters.request_hash(_ROUTE, body)
+        asked = Appending(request.caller.scope, conversation_id, [draft], request_hash, keyed)
         message, turn = ask(self.memory.store, self.memory.clock, self.memory.invoker, asked)
         self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
         return answer(202, {"message": message_json(message), "turn": turn_json(turn)})

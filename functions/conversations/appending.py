@@ -24,12 +24,16 @@ LARGEST_BATCH = 98  # a transaction has 100 actions; one moves the conversation,
 
 @dataclass(frozen=True, slots=True)
 class Appending:
-    """A request to append. The first message keeps ``request_hash``, by which a retry is told from another request."""
+    """A request to append. The first message keeps ``request_hash``, by which a retry is told from another request.
+
+    ``keyed_local`` is the local part that derives from the request's idempotency key, if it has one.
+    """
 
     owner: str | None
     conversation_id: str
     drafts: Sequence[Draft]
     request_hash: str
+    keyed_local: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ def _append_once(store: Store, clock: Clock, request: Appending, shelf: _Shelf) 
     snapshot = snapshot_of(store, request.conversation_id, messages=named)
     head = standing(snapshot, request.owner, clock.now_ns())
     drafts = _with_questions(store, head, snapshot, shelf.drafts_for(head.chain_id))
+    drafts[0] = _receipted(drafts[0], request.keyed_local)
     messages = placed(head, drafts, clock.now_ns(), request.request_hash)
     try:
         store.append(head, moved(head, messages, clock.now_ns()), messages)
@@ -198,6 +203,14 @@ def _with_questions(store: Store, head: Conversation, snapshot: Snapshot, drafts
 def _answering(draft: Draft, question: str | None) -> Draft:
     """The draft with its question. Which one that is may change before a retry, so it leaves a receipt."""
     return draft if question is None else replace(draft, associated_user_message_id=question, receipt=draft.local)
+
+
+def _receipted(first: Draft, keyed_local: str | None) -> Draft:
+    """The first draft, with a receipt if its id does not derive from the key of the request: the key must be found."""
+    derives = first.local == keyed_local and first.associated_user_message_id is None
+    if keyed_local is None or derives or first.receipt is not None:
+        return first
+    return replace(first, receipt=keyed_local)
 
 
 def _field(place: int, drafts: Sequence[Draft]) -> str:

@@ -398,3 +398,27 @@ def test_a_finished_turn_counts_as_no_activity(api: Api, worker: Worker) -> None
     after = api.call("GET", f"/conversations/{conversation_id}").body
 
     assert after == {**before, "messageCount": 2}
+
+
+@pytest.mark.parametrize("route", ["messages", "turns", "answers"])
+def test_a_key_counts_beside_an_id_that_does_not_derive_from_it(api: Api, route: str) -> None:
+    conversation_id = api.create()
+    questions = [api.say(conversation_id, str(place))["id"] for place in range(2)]
+    headers = {"Idempotency-Key": "k"}
+    bodies: dict[str, list[dict[str, Any]]] = {
+        "messages": [{"role": "user", "content": said("x"), "clientMessageId": name} for name in "ab"],
+        "turns": [{"content": said("x"), "clientMessageId": name} for name in "ab"],
+        "answers": [
+            {"role": "assistant", "content": said("x"), "associatedUserMessageId": question} for question in questions
+        ],
+    }
+    path = f"/conversations/{conversation_id}/{'turns' if route == 'turns' else 'messages'}"
+    first, again = (api.call("POST", path, bodies[route][0], headers=headers) for _ in range(2))
+    other = api.call("POST", path, bodies[route][1], headers=headers)
+    under_another_key = api.call("POST", path, bodies[route][0], headers={"Idempotency-Key": "l"})
+
+    assert again.status == first.status
+    assert again.body == first.body
+    assert (other.status, other.body["error"]["code"]) == (422, "IdempotencyMismatch")
+    assert under_another_key.body == first.body
+    assert api.call("GET", f"/conversations/{conversation_id}").body["messageCount"] == 3
