@@ -132,15 +132,15 @@ def _listed(
     lines: Iterable[Line], owner: str, limit: int, room: Room[Conversation]
 ) -> tuple[list[Conversation], str | None]:
     """The first lines, as many as are asked for and as there is room for, and the cursor if there are more."""
-    page: list[Conversation] = []
+    page: list[Line] = []
     space = _Space(room)
-    last: Listed | None = None
-    for listed, conversation in lines:
-        if last and (len(page) == limit or not space.takes(conversation)):
-            return page, cursors.of_conversations(owner, last)
-        page.append(conversation)
-        last = listed
-    return page, None
+    following = None
+    for line in lines:
+        if len(page) == limit or not space.takes(line[1]):
+            following = cursors.of_conversations(owner, page[-1][0])
+            break
+        page.append(line)
+    return [conversation for _, conversation in page], following
 
 
 def _owned(store: Store, clock: Clock, owner: str, after: Listed | None, *, at_once: int) -> Iterator[Line]:

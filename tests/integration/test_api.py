@@ -1,6 +1,7 @@
 """What comes in wrongly is refused by name and changes nothing; what comes in rightly comes back as it was."""
 
 import json
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.strict_json import LARGEST_ESCAPED_BYTES
+from conversations.ids import digest
 from tests.bed.in_process import Api
 from tests.bed.messages import said
 
@@ -158,6 +160,48 @@ def test_a_cursor_that_is_none_is_refused(api: Api, cursor: str) -> None:
     for path in ("/conversations", f"/conversations/{conversation_id}/messages"):
         answer = api.call("GET", path, query={"cursor": cursor or "?"})
         assert (answer.status, answer.body["error"]["code"]) == (400, "InvalidCursor")
+
+
+TIMES = [
+    *("", "x", "2026", "\ud800", "0000-01-01T00:00:00.000000000Z", "9999-99-01T00:00:00.000000000Z"),
+    *("9999-12-31T23:59:59.999999999Z", "٢٠٢٦-11-30T12:00:00.000000000Z", "2026-02-30T00:00:00.000000000Z"),
+]
+
+
+def _forged(*parts: Any) -> str:
+    return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize(
+    ("time", "position"),
+    [*((time, 1) for time in TIMES), ("first", -1), ("first", 3), ("first", 10**300), ("last", 1), ("last", 3)],
+)
+def test_a_forged_cursor_of_messages_is_refused(api: Api, order: str, time: str, position: int) -> None:
+    conversation_id = api.create()
+    said_at = {place: api.say(conversation_id, place) for place in ("first", "middle", "last")}
+    created_at = said_at[time]["createdAt"] if time in said_at else time
+    cursor = _forged("m1", conversation_id, order, said_at["first"]["id"], created_at, position)
+
+    answer = api.call("GET", f"/conversations/{conversation_id}/messages", query={"cursor": cursor, "order": order})
+
+    assert (answer.status, answer.body["error"]["code"]) == (400, "InvalidCursor")
+
+
+@pytest.mark.parametrize(
+    ("owner", "sort_keys"), [("anonymous", TIMES[:-3] + TIMES[-2:]), ("*", [*TIMES, "2026-13-01T00"])]
+)
+def test_a_forged_cursor_of_conversations_is_refused(api: Api, owner: str, sort_keys: list[str]) -> None:
+    conversation_id = api.create()
+    for sort_key in sort_keys:
+        cursor = _forged("c1", digest(owner), sort_key, conversation_id)
+        answer = api.call("GET", "/conversations", query={"cursor": cursor, "owner": owner})
+        assert (answer.status, answer.body["error"]["code"]) == (400, "InvalidCursor"), sort_key
+
+
+@pytest.mark.parametrize("owner", ["", "x" * 257, "a\0b"])
+def test_conversations_of_what_can_be_nobody_are_not_listed(api: Api, owner: str) -> None:
+    _refused(api.call("GET", "/conversations", query={"owner": owner}), "owner")
 
 
 @pytest.mark.parametrize("part", ["x", "../..", "a" * 20, "a" * 2049, "%2e%2e", "a#b", "日本"])

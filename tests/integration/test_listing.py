@@ -112,6 +112,20 @@ def test_without_an_identity_nothing_is_answered(lagging: LaggingStore, clock: T
     assert api.call("GET", "/service/conversations", headers={"x-owner": "alice"}).status == 401
 
 
+def test_nobody_is_everybody(lagging: LaggingStore, clock: TestClock) -> None:
+    """Who was called what stands for all owners would see the conversations of all."""
+    api = Api(lagging, clock, auth="jwt")
+    api.as_user("alice")
+    api.create()
+    api.as_user("*")
+    assert api.call("GET", "/conversations").status == 401
+    api.as_user("eve", groups="[staff,admin]")
+    assert api.call("GET", "/conversations", query={"owner": "*"}).status == 403
+    api.authorizer = {"iam": {"accountId": "1"}}
+    refused = api.call("GET", "/service/conversations", headers={"x-owner": "*"})
+    assert (refused.status, refused.body["error"]["field"]) == (400, "x-owner")
+
+
 def test_a_service_names_the_owner(lagging: LaggingStore, clock: TestClock) -> None:
     api = Api(lagging, clock, auth="jwt")
     api.authorizer = {"iam": {"accessKey": "AKIA", "accountId": "1", "userArn": "arn:aws:iam::1:role/x"}}
