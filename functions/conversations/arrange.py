@@ -1,7 +1,8 @@
 """Arranging a history for the model: pure, and valid for Bedrock's Converse API whatever was stored.
 
 Converse wants a list that starts with the user, alternates, and ends with the message to be answered; every tool result
-in it must follow its tool use, and every tool use must be followed by its result.
+in it must follow its tool use, and every tool use must be followed by its result. Of each block it is sent what it
+knows (``conversations.converse``): all that follows sees those parts alone.
 """
 
 import json
@@ -9,22 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from conversations import tokens
-from conversations.content import (
-    MEDIA_KINDS,
-    REASONING,
-    TOOL_RESULT,
-    TOOL_USE,
-    is_blank,
-    is_blank_text,
-    kind_of,
-)
+from conversations import attachments, tokens
+from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT, TOOL_USE, is_blank, is_blank_text
+from conversations.converse import sendable
 from conversations.errors import CurrentMessageNotFoundError, EmptyMessageError, OrphanToolResultError
 from conversations.model import ASKING_ROLES, Block, Message, Prompt
 
 Side = Literal["user", "assistant"]
-_ONLY_USER = frozenset((TOOL_RESULT, *MEDIA_KINDS))
-_ONLY_ASSISTANT = frozenset((TOOL_USE, REASONING))
+_NOT_OF = {
+    "user": frozenset((TOOL_USE, REASONING)),
+    "assistant": frozenset((TOOL_RESULT, GUARDED, *MEDIA_KINDS)),
+}
+_IN_TURN_ONLY = frozenset((TOOL_USE, TOOL_RESULT, REASONING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,8 @@ class _Entry:
 
     @property
     def begins_turn(self) -> bool:
-        """A turn begins with a user message that carries no tool result."""
-        return self.side == "user" and not any(TOOL_RESULT in block for block in self.blocks)
+        """A turn begins with a user message that carries something, and no tool result."""
+        return self.side == "user" and bool(self.blocks) and not any(TOOL_RESULT in block for block in self.blocks)
 
 
 def arrange(
@@ -114,16 +111,16 @@ def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry],
         if message.id == current_id:
             if message.role not in ASKING_ROLES:
                 break
-            if not any(_fits(block, "user", in_turn=True) for block in message.content):
+            if not _sent(message.content, "user"):
                 raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
             current = _Entry("user", _spoken(message))
             return [*said, current], current
         if message.role in ASKING_ROLES and message.id in answered:
             said.append(_Entry("user", _spoken(message)))
             if answer := answers.get(message.id):
-                said.append(_Entry("assistant", list(answer.content)))
+                said.append(_Entry("assistant", _sent(answer.content, "assistant")))
         elif message.role == "assistant" and message.associated_user_message_id is None:
-            said.append(_Entry("assistant", list(message.content)))
+            said.append(_Entry("assistant", _sent(message.content, "assistant")))
     raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
 
 
@@ -146,10 +143,10 @@ def _is_results(message: Message) -> bool:
 
 
 def _spoken(message: Message) -> list[Block]:
-    """The content, followed once by what the application says of the situation (``aiContext``)."""
-    blocks = list(message.content)
+    """What a user says, followed once by what the application says of the situation (``aiContext``)."""
+    blocks = _sent(message.content, "user")
     context = message.ai_context
-    if context in (None, "", {}, []) or message.role == "assistant":
+    if context in (None, "", {}, []) or (isinstance(context, str) and not context.strip()):
         return blocks
     text = context if isinstance(context, str) else json.dumps(context, ensure_ascii=False, separators=(",", ":"))
     return [*blocks, {"text": text}]
@@ -158,28 +155,25 @@ def _spoken(message: Message) -> list[Block]:
 # What Converse accepts
 
 
+def _sent(blocks: Iterable[Block], side: Side) -> list[Block]:
+    """What Converse takes of the blocks on that side (``ContentBlock``, ``Message``)."""
+    sent = (sendable(block) for block in blocks)
+    return [block for block in sent if block is not None and _NOT_OF[side].isdisjoint(block)]
+
+
 def _valid(said: Sequence[_Entry], current: _Entry) -> list[_Entry]:
     boundary = max((place for place, entry in enumerate(said) if entry.begins_turn), default=0)
-    for place, entry in enumerate(said):
-        entry.blocks = [block for block in entry.blocks if _fits(block, entry.side, in_turn=place >= boundary)]
+    for entry in said[:boundary]:
+        entry.blocks = [block for block in entry.blocks if _IN_TURN_ONLY.isdisjoint(block)]
     turn = _matched(_merged(said[boundary:]))
     entries = _from_first_user(_merged([*said[:boundary], *turn]))
     orphans = _tool_ids(current, TOOL_RESULT) - (_tool_ids(entries[-1], TOOL_RESULT) if entries else set())
     if orphans:
         raise OrphanToolResultError(f"No tool use stands before the tool result {min(orphans)!r}.")
-    for entry in entries:
-        entry.tokens = tokens.of_blocks(entry.blocks)
+    for entry, blocks in zip(entries, attachments.fitted([entry.blocks for entry in entries]), strict=True):
+        entry.blocks = blocks
+        entry.tokens = tokens.of_blocks(blocks)
     return entries
-
-
-def _fits(block: Block, side: Side, *, in_turn: bool) -> bool:
-    """Whether Converse accepts the block on that side. Tools and reasoning are kept for the turn in progress only."""
-    kind = kind_of(block)
-    if kind is None or is_blank_text(block) or (side == "assistant" and kind in _ONLY_USER):
-        return False
-    if side == "user" and kind in _ONLY_ASSISTANT:
-        return False
-    return in_turn or kind not in (TOOL_USE, TOOL_RESULT, REASONING)
 
 
 def _merged(entries: Iterable[_Entry]) -> list[_Entry]:
@@ -214,7 +208,7 @@ def _matched(turn: Sequence[_Entry]) -> list[_Entry]:
     for place, entry in enumerate(turn):
         if entry.side == "assistant":
             results = _tool_ids(turn[place + 1], TOOL_RESULT) if place + 1 < len(turn) else set()
-            entry.blocks = _distinct_tools(entry.blocks, TOOL_USE, results)
+            entry.blocks = _ending_in_words(_distinct_tools(entry.blocks, TOOL_USE, results))
             before = dict.fromkeys(_tool_ids(entry, TOOL_USE))
         else:
             entry.blocks = _results_first(_distinct_tools(entry.blocks, TOOL_RESULT, before))
@@ -223,7 +217,7 @@ def _matched(turn: Sequence[_Entry]) -> list[_Entry]:
 
 
 def _tool_ids(entry: _Entry, kind: str) -> set[str]:
-    return {str(block[kind].get("toolUseId")) for block in entry.blocks if kind in block}
+    return {block[kind]["toolUseId"] for block in entry.blocks if kind in block}
 
 
 def _distinct_tools(blocks: Iterable[Block], kind: str, wanted: Iterable[str]) -> list[Block]:
@@ -232,12 +226,20 @@ def _distinct_tools(blocks: Iterable[Block], kind: str, wanted: Iterable[str]) -
     kept: list[Block] = []
     for block in blocks:
         if kind in block:
-            tool_use_id = str(block[kind].get("toolUseId"))
+            tool_use_id = block[kind]["toolUseId"]
             if tool_use_id not in left:
                 continue
             left.discard(tool_use_id)
         kept.append(block)
     return kept
+
+
+def _ending_in_words(blocks: Sequence[Block]) -> list[Block]:
+    """Models want no message that ends with reasoning, as one does whose tool use has no result."""
+    end = len(blocks)
+    while end and REASONING in blocks[end - 1]:
+        end -= 1
+    return list(blocks[:end])
 
 
 def _results_first(blocks: Sequence[Block]) -> list[Block]:

@@ -8,9 +8,8 @@ from botocore.exceptions import ClientError, EventStreamError, HTTPClientError, 
 from botocore.exceptions import ConnectionError as AwsConnectionError
 
 from conversations.answering import ModelRequest
-from conversations.content import MEDIA_KINDS, REASONING, TOOL_RESULT, kind_of
+from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT
 from conversations.errors import ModelError, ModelUnavailableError
-from conversations.model import Block
 
 _PASSING = frozenset(
     (
@@ -78,25 +77,41 @@ def _parameters(request: ModelRequest) -> dict[str, Any]:
 
 
 def as_bytes(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Messages whose media, base64 text in what is stored, are the bytes that botocore encodes again."""
-    return [{**message, "content": [_block_as_bytes(block) for block in message["content"]]} for message in messages]
+    """Messages whose media, base64 text in what is stored, are the bytes that botocore encodes again.
+
+    What is not shaped as Converse wants it stays as it is, for botocore to refuse.
+    """
+    return [{**message, "content": _blocks_as_bytes(message["content"])} for message in messages]
 
 
-def _block_as_bytes(block: Block) -> dict[str, Any]:
-    kind = kind_of(block)
+def _blocks_as_bytes(blocks: Any) -> Any:
+    return [_block_as_bytes(block) for block in blocks] if isinstance(blocks, list) else blocks
+
+
+def _block_as_bytes(block: Any) -> Any:
+    return {kind: _member_as_bytes(kind, value) for kind, value in block.items()} if isinstance(block, dict) else block
+
+
+def _member_as_bytes(kind: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
     if kind in MEDIA_KINDS:
-        return {kind: _media_as_bytes(block[kind])}
+        return {**value, "source": _decoded(value.get("source"), "bytes")}
     if kind == TOOL_RESULT:
-        result = block[kind]
-        return {kind: {**result, "content": [_block_as_bytes(part) for part in result["content"]]}}
-    if kind == REASONING and "redactedContent" in block[kind]:
-        return {kind: {"redactedContent": b64decode(block[kind]["redactedContent"])}}
-    return dict(block)
+        return {**value, "content": _blocks_as_bytes(value.get("content"))}
+    if kind == GUARDED:
+        return _block_as_bytes(value)
+    return _decoded(value, "redactedContent") if kind == REASONING else value
 
 
-def _media_as_bytes(media: Mapping[str, Any]) -> dict[str, Any]:
-    source = media["source"]
-    return {**media, "source": {**source, "bytes": b64decode(source["bytes"])}} if "bytes" in source else dict(media)
+def _decoded(value: Any, member: str) -> Any:
+    """The value with that member as the bytes that its base64 text stands for."""
+    if not isinstance(value, dict) or not isinstance(value.get(member), str):
+        return value
+    try:
+        return {**value, member: b64decode(value[member], validate=True)}
+    except ValueError:
+        return value
 
 
 def as_text(value: Any) -> Any:

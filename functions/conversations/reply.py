@@ -1,18 +1,23 @@
 """A model's answer as it comes in: the events of ConverseStream put together to content blocks."""
 
 import json
+import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
 from conversations.errors import ModelError
 from conversations.model import Block
+from conversations.shapes import DEEPEST_JSON, is_json
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Reply:
     """What has come of an answer. It is complete once the model said why it stopped."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: dict[int, _Block] = {}
         self._texts: list[str] = []
         self.stop_reason: str | None = None
         self.usage: Mapping[str, Any] | None = None
@@ -23,7 +28,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """All text so far, whatever the blocks."""
+        """All text so far, whatever the blocks. A character of which one half has come is not in it yet."""
         return "".join(self._texts)
 
     @property
@@ -31,9 +36,9 @@ class Reply:
         """The content blocks in their order, without empty ones.
 
         Raises:
-            ModelError: the input of a tool is not JSON.
+            ModelError: the input of a tool is no JSON object.
         """
-        blocks = (_finished(self._blocks[index]) for index in sorted(self._blocks))
+        blocks = (self._blocks[index].finished() for index in sorted(self._blocks))
         return [block for block in blocks if block]
 
     def feed(self, event: Mapping[str, Any]) -> None:
@@ -41,7 +46,7 @@ class Reply:
         if "contentBlockStart" in event:
             start = event["contentBlockStart"]
             if "toolUse" in start.get("start", {}):
-                self._block(start)["toolUse"] = dict(start["start"]["toolUse"])
+                self._block(start).tool_use = dict(start["start"]["toolUse"])
         elif "contentBlockDelta" in event:
             self._take_delta(event["contentBlockDelta"])
         elif "messageStop" in event:
@@ -49,40 +54,94 @@ class Reply:
         elif "metadata" in event:
             self.usage = event["metadata"].get("usage")
 
-    def _block(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        return self._blocks.setdefault(event.get("contentBlockIndex", 0), {})
+    def _block(self, event: Mapping[str, Any]) -> "_Block":
+        return self._blocks.setdefault(event.get("contentBlockIndex", 0), _Block())
 
     def _take_delta(self, event: Mapping[str, Any]) -> None:
         delta, block = event["delta"], self._block(event)
         if "text" in delta:
-            block["text"] = block.get("text", "") + delta["text"]
-            self._texts.append(delta["text"])
+            self._texts.append(block.text.add(delta["text"]))
         elif "toolUse" in delta:
-            block["input"] = block.get("input", "") + delta["toolUse"].get("input", "")
+            block.tool_input += delta["toolUse"].get("input", "")
         elif "reasoningContent" in delta:
-            reasoning = block.setdefault("reasoningContent", {})
-            for member, value in delta["reasoningContent"].items():
-                reasoning[member] = reasoning[member] + value if member in reasoning else value
+            block.reason(delta["reasoningContent"])
 
 
-def _finished(block: Mapping[str, Any]) -> Block:
-    if "toolUse" in block:
-        return {"toolUse": {**block["toolUse"], "input": _tool_input(block)}}
-    if "reasoningContent" in block:
-        return {"reasoningContent": _reasoning(block["reasoningContent"])}
-    return {"text": block["text"]} if block.get("text") else {}
+class _Text:
+    """Text in chunks. JSON writes a character beyond the 16-bit ones as two halves, which may come in two chunks."""
+
+    def __init__(self) -> None:
+        self._whole: list[str] = []
+        self._half = ""
+
+    def add(self, chunk: str) -> str:
+        """What has become readable with this chunk: all but a half at its end that the next one may complete."""
+        text = self._half + chunk
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        readable = _repaired(text.removesuffix(self._half))
+        self._whole.append(readable)
+        return readable
+
+    def finished(self) -> str:
+        return "".join(self._whole) + _repaired(self._half)
 
 
-def _tool_input(block: Mapping[str, Any]) -> Any:
-    text = block.get("input", "")
+class _Block:
+    """One content block, of which the deltas give the members flat."""
+
+    def __init__(self) -> None:
+        self.text = _Text()
+        self.tool_use: Mapping[str, Any] | None = None
+        self.tool_input = ""
+        self._reasoning: dict[str, str] = {}
+        self._redacted = b""
+
+    def reason(self, delta: Mapping[str, str]) -> None:
+        if "redactedContent" in delta:  # base64 text, of each chunk by itself
+            self._redacted += b64decode(delta["redactedContent"])
+        for member in ("text", "signature"):
+            if member in delta:
+                self._reasoning[member] = self._reasoning.get(member, "") + delta[member]
+
+    def finished(self) -> Block:
+        """The block as the Converse API takes it back; empty if there is nothing in it.
+
+        ``ReasoningTextBlock`` requires a text, also where a model gives the signature of its reasoning alone.
+        """
+        if self.tool_use is not None:
+            return {"toolUse": {**self.tool_use, "input": _tool_input(self.tool_input, self.tool_use.get("name"))}}
+        if self._redacted:
+            return {"reasoningContent": {"redactedContent": b64encode(self._redacted).decode()}}
+        if self._reasoning:
+            parts = {"text": "", **self._reasoning}
+            return {"reasoningContent": {"reasoningText": {name: _repaired(part) for name, part in parts.items()}}}
+        text = self.text.finished()
+        return {"text": text} if text else {}
+
+
+def _tool_input(text: str, name: object) -> Mapping[str, Any]:
+    """The input of a tool, which is an object that can be stored and sent again (``ToolUseBlock``)."""
     try:
-        return json.loads(text) if text.strip() else {}
-    except ValueError as error:
-        raise ModelError(f"The model's input for the tool {block['toolUse'].get('name')!r} is not JSON.") from error
+        value = json.loads(_joined(text)) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"The model's input for the tool {name!r} is not JSON.") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"The model's input for the tool {name!r} is no JSON object.")
+    if not is_json(value):
+        raise ModelError(
+            f"The model's input for the tool {name!r} holds a number or text that JSON does not know, "
+            f"or is nested deeper than {DEEPEST_JSON} levels."
+        )
+    return value
 
 
-def _reasoning(parts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Deltas give the members flat; a content block nests text and signature."""
-    if "redactedContent" in parts:
-        return {"redactedContent": parts["redactedContent"]}
-    return {"reasoningText": {name: parts[name] for name in ("text", "signature") if name in parts}}
+def _repaired(text: str) -> str:
+    """The text with halves that belong together as one character, and U+FFFD for every other half."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _joined(text: str) -> str:
+    """The text with halves that belong together as one character, and every other half as it is."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

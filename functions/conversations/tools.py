@@ -3,15 +3,32 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from conversations import shapes
 from conversations.content import TOOL_USE
+from conversations.converse import TOOL_NAME
 from conversations.errors import InvalidRequestError
+from conversations.shapes import Complaints, kind_of, object_of, text_like
 
 Configuration = Mapping[str, Any]
+_ANY_INPUT = {"json": {"type": "object"}}
+_NAME = text_like(TOOL_NAME, "1 to 64 of A-Z, a-z, 0-9, _ and -")
+_SCHEMA = object_of({"json": shapes.json_object})
+
+
+def _input_schema(value: object, field: str, complaints: Complaints) -> Any:
+    return _SCHEMA({} if value is None else value, field, complaints)
+
+
+_SPECIFICATION = object_of(
+    {"name": _NAME, "inputSchema": _input_schema},
+    {"description": text_like("(?s:.+)", "a string that is not empty"), "strict": shapes.truth},
+)
+_CHOICE = kind_of({"auto": object_of({}), "any": object_of({}), "tool": object_of({"name": _NAME})})
 
 
 def check_tool_configuration(configuration: object, *, field: str = "toolConfiguration") -> Configuration | None:
-    """Converse's ``ToolConfiguration``: ``{"tools": [{"toolSpec": {name, description?, inputSchema: {json}}}],
-    toolChoice?}``.
+    """Converse's ``ToolConfiguration``: ``{"tools": [{"toolSpec": {name, description?, inputSchema: {json}, strict?}}],
+    toolChoice?}``. Other members beside these are kept, and not sent.
 
     Raises:
         InvalidRequestError: it is not shaped so, or two tools have one name.
@@ -27,6 +44,10 @@ def check_tool_configuration(configuration: object, *, field: str = "toolConfigu
         if name in names:
             raise InvalidRequestError(f"{field}: two tools are named {name!r}.", field=f"{field}.tools[{place}]")
         names.add(name)
+    if configuration.get("toolChoice") is not None:
+        complaints: Complaints = []
+        _CHOICE(configuration["toolChoice"], f"{field}.toolChoice", complaints)
+        _refuse(complaints)
     return configuration
 
 
@@ -35,20 +56,42 @@ def tool_configuration_for(
     configuration: Configuration | None,
     client_tools: Sequence[Mapping[str, Any]],
 ) -> Configuration | None:
-    """The tools of the turn and those of the event together.
+    """The tools of the turn and those of the event together, with the members that Converse knows.
 
     Converse refuses tool blocks without a tool configuration. Where none was ever given, the tools that were used stand
     in it by name, with any object as input.
+
+    Raises:
+        InvalidRequestError: two tools have one name, or a tool of the event is not shaped as Converse wants it.
     """
-    tools = [*configuration["tools"]] if configuration else []
-    tools += [{"toolSpec": dict(tool)} for tool in client_tools]
-    names = [tool["toolSpec"]["name"] for tool in tools if "toolSpec" in tool]
+    tools = [*_stored_tools(configuration), *_tools_of_event(client_tools)]
+    names = [tool["toolSpec"]["name"] for tool in tools]
     if len(set(names)) < len(names):
         raise InvalidRequestError("Two tools have the same name.", field="toolsConfiguration.clientTools")
     if not tools:
-        used = dict.fromkeys(_used(messages))
-        tools = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in used]
-    return {**(configuration or {}), "tools": tools} if tools else None
+        tools = [{"toolSpec": {"name": name, "inputSchema": _ANY_INPUT}} for name in dict.fromkeys(_used(messages))]
+    if not tools:
+        return None
+    choice = _CHOICE((configuration or {}).get("toolChoice"), "", [])
+    if choice is None or ("tool" in choice and choice["tool"]["name"] not in names):
+        return {"tools": tools}
+    return {"tools": tools, "toolChoice": choice}
+
+
+def _stored_tools(configuration: Configuration | None) -> Iterator[dict[str, Any]]:
+    for tool in (configuration or {}).get("tools", ()):
+        specification = _SPECIFICATION(tool.get("toolSpec"), "", [])
+        if specification is not None:
+            yield {"toolSpec": specification}
+
+
+def _tools_of_event(client_tools: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for place, tool in enumerate(client_tools):
+        complaints: Complaints = []
+        given = {"inputSchema": _ANY_INPUT, **tool}
+        specification = _SPECIFICATION(given, f"toolsConfiguration.clientTools[{place}]", complaints)
+        _refuse(complaints)
+        yield {"toolSpec": specification}
 
 
 def _used(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -56,14 +99,13 @@ def _used(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _check_tool(tool: object, field: str) -> str:
-    spec = tool.get("toolSpec") if isinstance(tool, dict) else None
-    if not isinstance(spec, dict):
-        raise InvalidRequestError(f"{field}.toolSpec must be an object.", field=f"{field}.toolSpec")
-    name = spec.get("name")
-    if not isinstance(name, str) or not name:
-        raise InvalidRequestError(f"{field}.toolSpec.name must be a string.", field=f"{field}.toolSpec.name")
-    schema = spec.get("inputSchema")
-    if not isinstance(schema, dict) or not isinstance(schema.get("json"), dict):
-        schema_field = f"{field}.toolSpec.inputSchema.json"
-        raise InvalidRequestError(f"{schema_field} must be an object.", field=schema_field)
-    return name
+    complaints: Complaints = []
+    given = tool.get("toolSpec") if isinstance(tool, dict) else None
+    specification = _SPECIFICATION(given, f"{field}.toolSpec", complaints)
+    _refuse(complaints)
+    return str(specification["name"])
+
+
+def _refuse(complaints: Complaints) -> None:
+    for field, rule in complaints[:1]:
+        raise InvalidRequestError(f"{field} {rule}.", field=field)

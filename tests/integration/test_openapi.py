@@ -192,10 +192,14 @@ def test_every_example_is_taken(api: Api) -> None:
     "body",
     [
         {"role": "user", "content": [{"text": " "}, {"madeUp": 1}], "metadata": None, "toolConfiguration": None},
-        {"role": "assistant", "content": [tool_use("t"), {"reasoningContent": {}}], "clientMessageId": None},
+        {
+            "role": "assistant",
+            "content": [tool_use("t"), {"reasoningContent": {"redactedContent": "AA=="}}],
+            "clientMessageId": None,
+        },
         {"role": "tool", "content": [tool_result("t")], "associatedUserMessageId": None},
         {"role": "user", "content": [{"image": {"format": "png", "source": {"bytes": "AAA="}}, "more": 1}]},
-        {"role": "user", "content": [{"document": {"format": "pdf", "source": {"s3Location": {"uri": "s3://b/k"}}}}]},
+        {"role": "user", "content": [{"document": {"format": "txt", "name": "a.txt", "source": {"text": "t"}}}]},
         {"messages": [{"role": "system", "content": said("x")}, {"role": "user", "content": said("y")}]},
     ],
 )

@@ -1,6 +1,7 @@
 """The parts of a turn that are pure: the descriptor, the reply, the progress, the tools and the state that is shown."""
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -8,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversations import codec, turns
+from conversations.bedrock import as_bytes, as_text
 from conversations.errors import InvalidRequestError, ModelError, NotFoundError
 from conversations.model import Snapshot, Turn
 from conversations.progress import FIRST_AFTER_NS, Progress
 from conversations.reply import Reply
-from conversations.tools import tool_configuration_for
+from conversations.tools import check_tool_configuration, tool_configuration_for
 from tests.bed.messages import message, said, tool_use
 from turn.descriptor import Descriptor, parse_descriptor
 
@@ -113,13 +115,142 @@ def test_blocks_are_put_together() -> None:
     assert reply.is_complete
 
 
-def test_a_tool_input_that_is_not_json_is_the_models_error() -> None:
+TOOL_START = {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "t", "name": "f"}}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '"x"',
+        '{"a": NaN}',
+        '{"a": [-Infinity]}',
+        '{"a": 1e999}',
+        '{"a": ' + "9" * 400 + "}",
+        '{"a": ' + "9" * 5000 + "}",
+        '{"a": "\\ud83d"}',
+        '{"\\ude00": 1}',
+        '{"a": "\ud83d"}',
+        '{"a":' * 101 + "1" + "}" * 101,
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:12].encode("ascii", "replace").decode(),
+)
+def test_a_tool_input_that_cannot_be_stored_is_the_models_error(text: str) -> None:
     reply = Reply()
-    reply.feed({"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "t", "name": "f"}}}})
-    reply.feed(_delta(0, {"toolUse": {"input": "{"}}))
+    reply.feed(TOOL_START)
+    reply.feed(_delta(0, {"toolUse": {"input": text}}))
 
     with pytest.raises(ModelError):
         _ = reply.content
+
+
+@pytest.mark.parametrize("chunks", [['{"a": "\ud83d', '\ude00"}'], ['{"a": "\\ud83d', '\\ude00"}'], ['{"a": "😀"}']])
+def test_a_tool_input_may_be_cut_within_a_character(chunks: list[str]) -> None:
+    reply = Reply()
+    reply.feed(TOOL_START)
+    for chunk in chunks:
+        reply.feed(_delta(0, {"toolUse": {"input": chunk}}))
+
+    assert reply.content == [{"toolUse": {"toolUseId": "t", "name": "f", "input": {"a": "😀"}}}]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "partial", "whole"),
+    [
+        (["Hi \ud83d", "\ude00!"], ["Hi ", "Hi 😀!"], "Hi 😀!"),
+        (["Hi \ud83d"], ["Hi "], "Hi \ufffd"),
+        (["\ud83d", "x", "\ude00y"], ["", "\ufffdx", "\ufffdx\ufffdy"], "\ufffdx\ufffdy"),
+        (["\ud83d", "", "\ude00"], ["", "", "😀"], "😀"),
+        (["\ud83d\n", "\ud83d\ude00"], ["\ufffd\n", "\ufffd\n😀"], "\ufffd\n😀"),
+        (["\ufeffa", "b"], ["\ufeffa", "\ufeffab"], "\ufeffab"),
+    ],
+    ids=["split", "cut off", "lone", "an empty chunk between", "before a line feed", "a byte order mark"],
+)
+def test_text_may_be_cut_within_a_character(chunks: list[str], partial: list[str], whole: str) -> None:
+    reply, seen = Reply(), []
+    for chunk in chunks:
+        reply.feed(_delta(0, {"text": chunk}))
+        seen.append(reply.text)
+
+    assert seen == partial
+    assert reply.content == [{"text": whole}]
+
+
+@given(st.text(min_size=1), st.integers(1, 5))
+def test_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
+    halves = text.encode("utf-16-le")
+    units = [halves[place : place + 2].decode("utf-16-le", "surrogatepass") for place in range(0, len(halves), 2)]
+    reply = Reply()
+    for place in range(0, len(units), size):
+        reply.feed(_delta(0, {"text": "".join(units[place : place + size])}))
+        assert text.startswith(reply.text)
+
+    assert reply.content == [{"text": text}]
+
+
+def test_hidden_reasoning_is_put_together_as_bytes_and_a_signature_alone_gets_a_text() -> None:
+    reply = Reply()
+    for chunk in (b"a", b"bcd", b"ef"):
+        reply.feed(as_text(_delta(0, {"reasoningContent": {"redactedContent": chunk}})))
+    reply.feed(_delta(1, {"reasoningContent": {"signature": "si"}}))
+    reply.feed(_delta(1, {"reasoningContent": {"signature": "gn"}}))
+    reply.feed(_delta(2, {"reasoningContent": {"text": "\ud83d"}}))
+    reply.feed(_delta(2, {"reasoningContent": {"text": "\ude00"}}))
+    reply.feed(_delta(3, {"reasoningContent": {}}))
+
+    assert reply.content == [
+        {"reasoningContent": {"redactedContent": b64encode(b"abcdef").decode()}},
+        {"reasoningContent": {"reasoningText": {"text": "", "signature": "sign"}}},
+        {"reasoningContent": {"reasoningText": {"text": "😀"}}},
+    ]
+
+
+# The adapter
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"toolResult": 5},
+        {"toolResult": {}},
+        {"toolResult": {"content": [{"image": None}, {"image": []}, 5]}},
+        {"reasoningContent": 5},
+        {"reasoningContent": {"redactedContent": 5}},
+        {"reasoningContent": {"redactedContent": "!"}},
+        {"image": {"source": {"bytes": "é"}}},
+        {"guardContent": {"image": []}},
+        5,
+    ],
+)
+def test_the_adapter_leaves_what_is_malformed_to_botocore(block: Any) -> None:
+    assert as_bytes([{"role": "user", "content": [block]}])[0]["content"][0] is not None
+
+
+def test_the_adapter_sends_bytes() -> None:
+    image, png = (
+        {"image": {"format": "png", "source": {"bytes": "AAE="}}},
+        {"format": "png", "source": {"bytes": b"\0\1"}},
+    )
+    content = [
+        image,
+        {"toolResult": {"toolUseId": "t", "content": [image, {"text": "x"}]}},
+        {"guardContent": image},
+        {"reasoningContent": {"redactedContent": "AAE="}},
+    ]
+
+    assert as_bytes([{"role": "user", "content": content}]) == [
+        {
+            "role": "user",
+            "content": [
+                {"image": png},
+                {"toolResult": {"toolUseId": "t", "content": [{"image": png}, {"text": "x"}]}},
+                {"guardContent": {"image": png}},
+                {"reasoningContent": {"redactedContent": b"\0\1"}},
+            ],
+        }
+    ]
 
 
 # Progress
@@ -166,14 +297,53 @@ def test_a_list_with_tool_blocks_never_goes_without_a_tool_configuration() -> No
     assert tool_configuration_for([{"role": "user", "content": said("q")}], None, ()) is None
 
 
+ANY_INPUT = {"json": {"type": "object"}}
+
+
+def _tool(name: str, **members: Any) -> dict[str, Any]:
+    return {"toolSpec": {"name": name, "inputSchema": ANY_INPUT, **members}}
+
+
 def test_tools_of_the_message_and_of_the_event_go_together_and_have_names_of_their_own() -> None:
-    given_tools = {"tools": [{"toolSpec": {"name": "a"}}], "toolChoice": {"any": {}}}
+    given_tools = {"tools": [_tool("a")], "toolChoice": {"any": {}}}
 
     together = tool_configuration_for([], given_tools, [{"name": "b"}])
 
-    assert together == {"tools": [{"toolSpec": {"name": "a"}}, {"toolSpec": {"name": "b"}}], "toolChoice": {"any": {}}}
+    assert together == {"tools": [_tool("a"), _tool("b")], "toolChoice": {"any": {}}}
     with pytest.raises(InvalidRequestError):
         tool_configuration_for([], given_tools, [{"name": "a"}])
+    with pytest.raises(InvalidRequestError):
+        tool_configuration_for([], None, [{"name": "not a name"}])
+
+
+def test_of_tools_that_were_stored_the_model_is_sent_what_it_knows() -> None:
+    stored = {
+        "tools": [_tool("a", description="d", strict=True, type="function"), _tool("not a name"), {"cachePoint": {}}],
+        "toolChoice": {"tool": {"name": "gone"}},
+        "more": 1,
+    }
+
+    assert tool_configuration_for([], stored, ()) == {"tools": [_tool("a", description="d", strict=True)]}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"tools": [5]}, "tools[0].toolSpec"),
+        ({"tools": [_tool("a b")]}, "tools[0].toolSpec.name"),
+        ({"tools": [_tool("a", description="")]}, "tools[0].toolSpec.description"),
+        ({"tools": [_tool("a", inputSchema={"json": "{}"})]}, "tools[0].toolSpec.inputSchema.json"),
+        ({"tools": [_tool("a"), _tool("a")]}, "tools[1]"),
+        ({"toolChoice": "any"}, "toolChoice"),
+        ({"toolChoice": {"any": {}, "auto": {}}}, "toolChoice"),
+        ({"toolChoice": {"tool": {}}}, "toolChoice.tool.name"),
+    ],
+)
+def test_tools_that_no_model_takes_are_refused_by_name(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequestError) as raised:
+        check_tool_configuration({"tools": [_tool("a")], **change})
+
+    assert raised.value.field == f"toolConfiguration.{field}"
 
 
 # The state that is shown
