@@ -18,7 +18,7 @@ BODIES = {
     "many values": f'{{"a": [{"0," * 500_000}0]}}',
     "many lists below a long name": f'{{"{LONG}": [{"[]," * 20_000}[]]}}',
     "many objects": f'{{"a": [{{}}{",{}" * 100_000}]}}',
-    "names that are given twice": "{" + ",".join(f'"{place % 40_000}": 0' for place in range(40_001)) + "}",
+    "names that are given twice": "{" + ",".join(f'"{min(place, 40_000)}": 0' for place in range(40_002)) + "}",
 }
 
 
