@@ -61,10 +61,6 @@ class TextIndex:
         """The symbols of a document's terms; the index is the position."""
         return self._sequences[document]
 
-    def encoded_length(self, document: int) -> int:
-        """How many terms a document has, as scoring knows it."""
-        return encoded_length(_length(self._sequences[document]))
-
     def prepare(self, field: Field, values: list[Json]) -> list[list[str]]:
         """The terms of each value."""
         prepared = [analysis.terms(text) for text in string_values(field, values)]

@@ -6,7 +6,7 @@ Terms score in single precision; a sum is made in double precision and rounded o
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from functools import reduce
+from functools import cache, reduce
 from operator import and_
 from typing import NamedTuple, Protocol
 
@@ -161,17 +161,18 @@ class Phrase(NamedTuple):
         counter: PhraseCounter = ExactPhrase(places, self.budget)
         if self.slop:
             counter = SloppyPhrase(places, self.slop, self.budget)
-        found = ((document, counter.frequency(sequence(document))) for document in candidates)
-        return {document: frequency for document, frequency in found if frequency}
+        frequency = counter.frequency
+        return {document: found for document in candidates if (found := frequency(sequence(document)))}
 
     def documents(self) -> Set[int]:
         return self._frequencies().keys()
 
     def scores(self, boost: float) -> Scores:
         frequencies = self._frequencies()
-        score = _bm25(boost, self.text_index, (term for place in self.places for term in place)).score
-        length = self.text_index.encoded_length
-        return {document: score(frequency, length(document)) for document, frequency in frequencies.items()}
+        # Many documents share both frequency and length.
+        score = cache(_bm25(boost, self.text_index, (term for place in self.places for term in place)).score)
+        lengths = self.places[0][0].encoded_lengths()
+        return {document: score(frequency, lengths[document]) for document, frequency in frequencies.items()}
 
 
 def _rounded(sums: Scores) -> Scores:

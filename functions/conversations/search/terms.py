@@ -58,6 +58,10 @@ class Term:
         """The numbers of the documents that hold the term, ascending."""
         return (posting >> DOCUMENT_SHIFT for posting in self.postings)
 
+    def encoded_lengths(self) -> dict[int, int]:
+        """The encoded length of the field in each document that holds the term."""
+        return {posting >> DOCUMENT_SHIFT: (posting & PAYLOAD_MASK) >> FREQUENCY_BITS for posting in self.postings}
+
 
 class TermDictionary:
     """The terms of one field. Documents are added in ascending order of their numbers."""

@@ -50,7 +50,7 @@ class Wildcard:
             if found < 0:
                 return False
             start = found + len(part)
-        return start <= end
+        return True
 
 
 class _Part:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations.search import DocumentError, Index
+from conversations.search.terms import TermDictionary
 
 MAPPING: dict[str, Any] = {
     "properties": {
@@ -77,6 +78,14 @@ def test_an_index_equals_one_made_anew_from_its_documents(steps: list[tuple[str,
     for id_ in "wxyz":
         index.remove(id_)
     assert index.memory_bytes <= Index(MAPPING).memory_bytes + 200
+
+
+def test_a_term_that_is_gone_leaves_its_symbol_to_another() -> None:
+    dictionary = TermDictionary()
+    [first] = dictionary.add_once(1, ["red"])
+    dictionary.remove(1, {first})
+
+    assert [term.symbol for term in dictionary.add_once(2, ["blue"])] == [first.symbol]
 
 
 def test_removing_tells_whether_there_was_something() -> None:

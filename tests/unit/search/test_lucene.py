@@ -1,7 +1,7 @@
 """Held against Lucene 9.9.1: `lucene/golden.json` has what it answered, `lucene/make_golden.py` how it was asked.
 
-Hits and their order are equal in all queries, and so are the scores, to the last bit but for a few. Those few are sums
-of nested clauses, which Lucene regroups before it adds them up; they differ in the last of seven digits.
+Hits and their order are equal in all queries, and so are the scores, to the last bit but for one query: there a sum of
+nested clauses, which Lucene regroups before it adds them up, differs in the last of seven digits.
 """
 
 import json
@@ -49,7 +49,7 @@ def test_nearly_all_scores_are_equal_to_the_bit() -> None:
     equal = sum(found == expected for found, expected in pairs)
 
     assert len(pairs) == 640
-    assert equal >= 0.99 * len(pairs)
+    assert equal >= 639
 
 
 def test_terms_are_those_of_lucene() -> None:
