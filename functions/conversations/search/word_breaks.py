@@ -106,20 +106,31 @@ class _Grammar:
         self.token = re.compile(f"{word}|{emoji}|{others}|(?P<junk>{junk})")
         self.overlapping = re.compile(_any("emoji", also="letter"))
         self._junk = re.compile(junk)
+        self._marks = re.compile(f"{_any('extend', but='south_east_asian modifier zwj')}++")
         self._rules = tuple(map(re.compile, (word, emoji, others)))
 
     def longest_in_windows(self, text: str, classes: str, start: int, end: int) -> Iterator[Span]:
         """The tokens that begin in `[start, end)`, each the longest of all rules in the tokenizer's buffer."""
         while start < end:
-            window = _window_end(text, start)
-            matches = (rule.match(classes, start, window) for rule in self._rules)
-            stop = max((match.end() for match in matches if match), default=start)
+            stop = self._longest(classes, start, start + MAX_TOKEN_UNITS)
+            if stop > start + MAX_TOKEN_UNITS // 2:
+                stop = self._longest(classes, start, _window_end(text, start))
             if stop > start:
                 yield start, stop
                 start = stop
             else:
-                passed = self._junk.match(classes, start)
-                start = max(start + 1, passed.end() - MAX_TOKEN_UNITS + 1 if passed else 0)
+                start = self._passed(classes, start)
+
+    def _longest(self, classes: str, start: int, end: int) -> int:
+        """The end of the longest token from `start`, none reaching beyond `end`; `start` if there is none."""
+        return max([match.end() for rule in self._rules if (match := rule.match(classes, start, end))], default=start)
+
+    def _passed(self, classes: str, start: int) -> int:
+        """Where to look next if no token begins at `start`. One may where a run of joiners just fills the buffer."""
+        if marks := self._marks.match(classes, start):
+            return marks.end()
+        junk = self._junk.match(classes, start)
+        return max(start + 1, junk.end() - MAX_TOKEN_UNITS + 1 if junk else 0)
 
 
 @cache
