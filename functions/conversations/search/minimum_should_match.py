@@ -27,8 +27,8 @@ def required_matches(clauses: int, specification: str) -> int:
 
 def _simple(clauses: int, specification: str) -> int:
     if specification.endswith("%"):
-        share = int(single(single(clauses * _integer(specification[:-1])) * single(1 / 100)))
-        return clauses + share if share < 0 else share
+        share = single(single(clauses * _integer(specification[:-1])) * single(1 / 100))
+        return int(share) + (clauses if share < 0 else 0)
     number = _integer(specification)
     return clauses + number if number < 0 else number
 

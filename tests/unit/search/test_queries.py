@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from conversations.search import Index, QueryError, ShardError
+from conversations.search.minimum_should_match import required_matches
 
 NOW = 1_706_992_570_252  # 2024-02-03T20:36:10.252Z
 MAPPING: dict[str, Any] = {
@@ -125,6 +126,8 @@ FINDS: list[tuple[dict[str, Any], str]] = [
     ({"range": {"create_time": {"gt": NOW}}}, ""),
     ({"range": {"create_time": {"gte": "now-1d", "lt": "now"}}}, "film"),
     ({"range": {"create_time": {"lte": "now-1d/d"}}}, "henry film"),
+    ({"range": {"create_time": {"gt": "now-1d/d"}}}, "mehul"),
+    ({"range": {"create_time": {"gte": "now-1d/d", "lt": "now/d"}}}, "henry film"),
     ({"range": {"create_time": {"lt": "2024-02-02T18:07:06.888+00:00"}}}, "henry"),
     ({"range": {"create_time": {"gte": "now/d", "time_zone": "+09:00"}}}, "mehul"),
     ({"range": {"trace_number": {"gt": 1}}}, "film"),
@@ -191,6 +194,15 @@ def test_a_clause_in_must_adds_its_score(index: Index) -> None:
     assert both == pytest.approx(alone + 1, rel=1e-6)
 
 
+def test_a_field_that_several_patterns_name_has_the_product_of_their_weights(index: Index) -> None:
+    scores = [
+        scored(index, {"multi_match": {"query": "henry", "fields": fields}})["henry"]
+        for fields in (["name^6"], ["na*^3", "name^2"])
+    ]
+
+    assert scores[0] == scores[1]
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"fuzzy": {"name": "henri"}}, r"unknown query \[fuzzy\]"),
     ({"query_string": {"query": "a"}}, r"unknown query \[query_string\]"),
@@ -243,6 +255,23 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 def test_what_is_unknown_or_malformed_is_refused_by_name(index: Index, query: dict[str, Any], reason: str) -> None:
     with pytest.raises(QueryError, match=reason):
         index.search({"query": query}, now_ms=NOW)
+
+
+@pytest.mark.parametrize(
+    ("specification", "required"),
+    [
+        ("2", [2] * 5),  # of one clause, too: none matches
+        ("-1", [0, 1, 2, 3, 9]),
+        ("50%", [0, 1, 1, 2, 5]),
+        ("-25%", [1, 2, 3, 3, 8]),
+        ("-50%", [1, 1, 2, 2, 5]),
+        ("2<75% 9<-3", [1, 2, 2, 3, 7]),
+        (" 3 < -1 ", [1, 2, 3, 3, 9]),
+        ("-20", [0] * 5),
+    ],
+)
+def test_a_minimum_is_counted_as_opensearch_counts_it(specification: str, required: list[int]) -> None:
+    assert [required_matches(clauses, specification) for clauses in (1, 2, 3, 4, 10)] == required
 
 
 def test_errors_have_the_types_of_opensearch(index: Index) -> None:
