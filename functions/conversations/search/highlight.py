@@ -11,6 +11,7 @@ from math import floor
 
 from conversations.search import analysis
 from conversations.search.analysis import Token
+from conversations.search.budget import Budget
 from conversations.search.errors import ShardError
 from conversations.search.highlight_options import FieldOptions, Highlight
 from conversations.search.json_values import JsonObject
@@ -24,14 +25,18 @@ __all__ = ["Highlighter"]
 MAX_ANALYZED_UNITS = 1_000_000
 """UTF-16 units of a text that may be highlighted: `index.highlight.max_analyzed_offset`."""
 
+_CHEAP = 32
+"""Characters that cost one step."""
+
 _HTML = str.maketrans({'"': "&quot;", "&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#x27;", "/": "&#x2F;"})
 
 
 class Highlighter:
     """Marks hits for one query and one set of options."""
 
-    def __init__(self, highlight: Highlight, query: Node, mapping: Mapping) -> None:
+    def __init__(self, highlight: Highlight, query: Node, mapping: Mapping, budget: Budget) -> None:
         sought = list(wanted(query))
+        self._budget = budget
         self._jobs: list[tuple[Field, FieldOptions, list[Wanted]]] = []
         for pattern, options in highlight.fields:
             for target in mapping.matching(pattern):
@@ -41,10 +46,11 @@ class Highlighter:
 
     def fragments(self, source: JsonObject) -> dict[str, list[str]]:
         """The fragments of a document by field; fields without any are left out."""
-        found = {
-            target.name: _of_field(target, options, sought, string_values(target, values_at(source, target.name)))
-            for target, options, sought in self._jobs
-        }
+        found = {}
+        for target, options, sought in self._jobs:
+            texts = string_values(target, values_at(source, target.name))
+            self._budget.spend(1 + sum(map(len, texts)) // _CHEAP)
+            found[target.name] = _of_field(target, options, sought, texts)
         return {name: fragments for name, fragments in found.items() if fragments}
 
 

@@ -105,7 +105,7 @@ class _Search:
     def results(self) -> Results:
         page = self._page()
         highlight, mapping = self._request.highlight, self._scope.mapping
-        highlighter = Highlighter(highlight, self._query, mapping) if highlight else None
+        highlighter = Highlighter(highlight, self._query, mapping, self._scope.budget) if highlight else None
         hits = [self._hit(document, highlighter) for document in page]
         return Results(self._total(), self._max_score(), hits)
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from conversations.search.errors import QueryError, illegal_argument, parsing_error
 from conversations.search.single_precision import single
 
-__all__ = ["Json", "JsonObject", "Members", "leaves", "text_of"]
+__all__ = ["Json", "JsonObject", "Members", "leaves", "shown", "text_of"]
 
 Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 JsonObject: TypeAlias = dict[str, Json]
@@ -32,6 +32,11 @@ def text_of(value: Json) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def shown(value: Json) -> str:
+    """A value as an error tells it: a scalar, shortened; of anything else its kind, as it may be nested too deep."""
+    return _kind(value) if isinstance(value, list | dict) else str(value)[:100]
 
 
 def _kind(value: Json) -> str:
@@ -136,7 +141,7 @@ class Members:
         """One of some words, in any case."""
         value = self._left.pop(name, default)
         if not isinstance(value, str) or value.lower() not in options:
-            raise illegal_argument(f"[{self._owner}] does not know [{name}] [{str(value)[:100]}], only {list(options)}")
+            raise illegal_argument(f"[{self._owner}] does not know [{name}] [{shown(value)}], only {list(options)}")
         return value.lower()
 
     def finish(self) -> None:
@@ -145,4 +150,4 @@ class Members:
             raise parsing_error(self._unknown.format(owner=self._owner, name=name[:200], kind=_kind(self._left[name])))
 
     def _bad_number(self, name: str, value: Json) -> QueryError:
-        return illegal_argument(f"[{self._owner}] failed to parse [{name}]: [{str(value)[:100]}] is no number in range")
+        return illegal_argument(f"[{self._owner}] failed to parse [{name}]: [{shown(value)}] is no number in range")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from conversations.search.dates import DEFAULT_FORMAT, DateReader, date_text, parse_date
 from conversations.search.errors import DocumentError
-from conversations.search.json_values import Json, JsonObject, leaves, text_of
+from conversations.search.json_values import Json, JsonObject, leaves, shown, text_of
 from conversations.search.wildcards import Wildcard
 
 __all__ = ["Field", "FieldType", "Leaf", "Mapping", "flat_leaves", "long_value", "values_at"]
@@ -158,15 +158,15 @@ def _date_value(value: Json) -> str:
 def long_value(value: Json) -> Decimal:
     """A number for a `long`, its fraction kept. Raises `ValueError` with OpenSearch's text."""
     if isinstance(value, bool | dict | list) or value is None:
-        raise ValueError(f'For input string: "{str(value)[:100]}"')
+        raise ValueError(f'For input string: "{shown(value)}"')
     try:
         number = Decimal(value) if isinstance(value, int) else Decimal(str(value)[:1000].strip())
     except InvalidOperation:
-        raise ValueError(f'For input string: "{str(value)[:100]}"') from None
+        raise ValueError(f'For input string: "{shown(value)}"') from None
     if not number.is_finite():
-        raise ValueError(f'For input string: "{str(value)[:100]}"')
+        raise ValueError(f'For input string: "{shown(value)}"')
     if not LONG_MIN <= number <= LONG_MAX:
-        raise ValueError(f"Value [{str(value)[:100]}] is out of range for a long")
+        raise ValueError(f"Value [{shown(value)}] is out of range for a long")
     return number
 
 

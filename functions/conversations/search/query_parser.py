@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from conversations.search.errors import illegal_argument, parsing_error
-from conversations.search.json_values import Json, Members, text_of
+from conversations.search.json_values import Json, Members, shown, text_of
 from conversations.search.queries import (
     Bool,
     ConstantScore,
@@ -83,7 +83,7 @@ def _minimum_should_match(members: Members) -> str | None:
     if value is None:
         return None
     if isinstance(value, bool | list | dict | float) or len(str(value)) > 100:
-        raise illegal_argument(f"failed to parse [minimum_should_match]: [{str(value)[:100]}]")
+        raise illegal_argument(f"failed to parse [minimum_should_match]: [{shown(value)}]")
     return str(value)
 
 

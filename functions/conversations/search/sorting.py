@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from conversations.search.dates import DateReader
 from conversations.search.errors import ShardError, illegal_argument
 from conversations.search.fields import KeywordIndex, NumberIndex
-from conversations.search.json_values import Json, Members, text_of
+from conversations.search.json_values import Json, Members, shown, text_of
 from conversations.search.mapping import LONG_MAX, LONG_MIN, Field, FieldType, long_value
 from conversations.search.scope import Scope
 from conversations.search.single_precision import shortest, single
@@ -69,12 +69,18 @@ def _parse_key(name: str, options: Json) -> SortKey:
     key = SortKey(
         name,
         members.choice("order", ("asc", "desc"), "desc" if name == _SCORE else "asc") == "desc",
-        members.take("missing", "_last"),
+        _missing(members.take("missing")),
         members.text("unmapped_type") if members.has("unmapped_type") else None,
         members.choice("mode", ("min", "max", ""), ""),
     )
     members.finish()
     return key
+
+
+def _missing(value: Json) -> Json:
+    if isinstance(value, list | dict):
+        raise illegal_argument(f"[missing] must be a value, but was {shown(value)}")
+    return "_last" if value is None else value
 
 
 _Place = tuple[bool, Any]
@@ -195,9 +201,12 @@ def _show_score(value: SortValue) -> SortValue:
 
 
 def _parse_score(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise illegal_argument(f"Failed to parse search_after value for field [{_SCORE}].")
-    return single(float(value))
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError
+        return single(float(value))
+    except (ValueError, OverflowError):
+        raise illegal_argument(f"Failed to parse search_after value for field [{_SCORE}].") from None
 
 
 def _parse_long(value: Json) -> int:

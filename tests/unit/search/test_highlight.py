@@ -43,6 +43,15 @@ def test_a_phrase_is_marked_only_where_it_stands_whole() -> None:
     assert marked({"text": "york x and york"}, sloppy) == {"text": ["<em>york</em> x <em>and</em> <em>york</em>"]}
 
 
+def test_a_word_that_just_fills_a_fragment_begins_the_next() -> None:
+    text, options = {"text": "aaaa bbbb cccc"}, {"fragmenter": "simple"}
+
+    assert marked(text, match("aaaa bbbb"), fragment_size=9, **options) == {
+        "text": ["<em>aaaa</em>", " <em>bbbb</em> cccc"]
+    }
+    assert marked(text, match("aaaa bbbb"), fragment_size=10, **options) == {"text": ["<em>aaaa</em> <em>bbbb</em>"]}
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -48,8 +48,10 @@ def test_nesting_10000_deep_is_refused(index: Index, kind: str) -> None:
         index.search({"query": nested(kind, 10_000)}, now_ms=0)
 
 
-def test_honest_nesting_is_answered(index: Index) -> None:
+def test_nesting_is_answered_up_to_twenty_levels(index: Index) -> None:
     assert len(index.search({"query": nested("must", 19)}, now_ms=0).hits) == 10
+    with pytest.raises(QueryError, match="nested depth"):
+        index.search({"query": nested("must", 20)}, now_ms=0)
 
 
 def test_values_nested_10000_deep_are_refused(index: Index) -> None:
@@ -64,6 +66,23 @@ def test_values_nested_10000_deep_are_refused(index: Index) -> None:
     ):
         with pytest.raises(QueryError):
             index.search({"query": query}, now_ms=0)
+
+
+@pytest.mark.parametrize("name", ["size", "min_score", "track_scores", "track_total_hits"])
+def test_values_nested_too_deep_to_be_told_are_refused(index: Index, name: str) -> None:
+    value: Any = {}
+    for _ in range(100_000):
+        value = {"k": [value]}
+    options: list[Any] = [{name: value}] + [
+        {"query": {"match": {"text": {"query": "a", option: value}}}} for option in ("operator", "boost", "lenient")
+    ]
+
+    sorts = [("kind", "mode"), ("kind", "missing"), ("count", "missing")]
+    for body in [*options, *({"sort": {field: {option: value}}} for field, option in sorts)]:
+        with pytest.raises(QueryError):
+            index.search(body, now_ms=0)
+    with pytest.raises(DocumentError, match="START_OBJECT"):
+        Index(MAPPING).add("1", {"count": value})
 
 
 def test_documents_nested_10000_deep_are_taken() -> None:
@@ -128,6 +147,14 @@ def test_a_huge_slop_is_answered(index: Index, slop: int, text: str) -> None:
     assert results.total.value >= 1
 
 
+def test_a_sloppy_phrase_of_a_thousand_words_in_a_long_document_is_refused() -> None:
+    words = " ".join(f"w{number}" for number in range(1_000))
+    index = Index(MAPPING, [("1", {"text": f"{words} " * 30})])
+
+    with within(5), pytest.raises(QueryError, match="too many steps"):
+        index.search({"query": {"match_phrase": {"text": {"query": words, "slop": 1_000}}}}, now_ms=0)
+
+
 @pytest.mark.parametrize("slop", [0, 5])
 def test_phrases_of_hundreds_of_repeated_words_are_refused_or_answered(index: Index, slop: int) -> None:
     with within(10):
@@ -159,6 +186,7 @@ def test_phrases_of_hundreds_of_repeated_words_are_refused_or_answered(index: In
         {"query": {"match": {"text": {"query": "a b", "minimum_should_match": "9" * 50}}}},
         {"search_after": [10**400], "sort": "count"},
         {"search_after": [float("inf")], "sort": "count"},
+        {"search_after": [10**400], "sort": [{"_score": "asc"}]},
         {"sort": ["count"] * 1_000},
         {"_source": ["a"] * 5_000},
         {"highlight": {"fields": {f"f{n}": {} for n in range(1_000)}}},
@@ -191,6 +219,14 @@ def test_marks_of_tens_of_thousands_of_phrases(index: Index) -> None:
         assert hit.highlight is not None
 
 
+def test_very_many_highlights_are_refused() -> None:
+    fields: list[dict[str, Any]] = [{"kind": {"fragment_size": size}} for size in range(100)]
+    index = Index(MAPPING, [("1", {"kind": ["k" * 30_000 + str(number) for number in range(100)]})])
+
+    with within(3), pytest.raises(QueryError, match="too many steps"):
+        index.search({"query": {"exists": {"field": "kind"}}, "highlight": {"fields": fields}}, now_ms=0)
+
+
 def test_a_deep_source_is_filtered() -> None:
     value: Any = "deep"
     for _ in range(5_000):
@@ -213,6 +249,12 @@ def test_huge_boosts_give_no_infinite_score(index: Index) -> None:
     [hit] = index.search({"query": query}, now_ms=0).hits
 
     assert hit.score == pytest.approx(3.4028235e38, rel=1e-6)
+
+
+@pytest.mark.parametrize("text", ["a" + "\u0301" * 500_000, "ℹ️ a note. " * 5_000, "😀\u200d" * 100_000, "a'" * 300_000])
+def test_texts_that_are_hard_to_take_apart(text: str) -> None:
+    with within(3):
+        Index(MAPPING).add("1", {"text": text})
 
 
 def test_strange_texts_are_taken(index: Index) -> None:

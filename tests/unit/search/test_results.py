@@ -165,6 +165,7 @@ def test_missing_values_last_first_or_as_told() -> None:
     assert ids(index, sort={"color": {"order": "desc"}}) == ["a", "c", "b", "d", "e"]
     assert ids(index, sort={"color": {"order": "asc", "missing": "_first"}}) == ["d", "e", "c", "b", "a"]
     assert ids(index, sort={"color": {"order": "desc", "missing": "_first"}}) == ["d", "e", "a", "c", "b"]
+    assert ids(index, sort={"color": {"missing": None}}) == ["c", "b", "a", "d", "e"]
     assert ids(index, sort={"color": {"missing": "b"}}) == ["c", "d", "e", "b", "a"]
     assert ids(index, sort={"size": {"missing": 2}}) == ["b", "d", "c", "e", "a"]
     assert ids(index, sort={"size": {"order": "desc", "missing": "_first"}}) == ["e", "c", "a", "b", "d"]
