@@ -117,8 +117,8 @@ def base36(number: int) -> str:
 
 HEADER = '''"""Unicode 12.1 word breaking in the form that `word_breaks` reads. Generated: see tests/unit/search/make.
 
-Made from the Unicode Character Database, Copyright 1991-2019 Unicode, Inc., under the Unicode licence
-(https://www.unicode.org/license.txt), by way of the npm package @unicode/unicode-12.1.0.
+Made from the Unicode Character Database, Copyright 1991-2019 Unicode, Inc., by way of the npm package
+@unicode/unicode-12.1.0, under the licence in UNICODE_LICENSE.txt, which has to accompany it.
 """
 
 # The roles that the characters of a class have in the grammar of the standard tokenizer.
