@@ -278,7 +278,7 @@ def test_an_answer_is_identified_by_its_question_whatever_the_key(http: httpx.Cl
 
     assert [answer.status_code for answer in answers] == [201] * 4
     assert [answer.json() for answer in answers] == [answers[0].json()] * 4
-    assert (other.status_code, other.json()["error"]["code"]) == (409, "AlreadyAnswered")
+    assert (other.status_code, other.json()["error"]["code"]) == (422, "IdempotencyMismatch")
     assert messages(http, path) == [question, answers[0].json()]
 
 

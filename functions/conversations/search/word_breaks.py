@@ -102,7 +102,8 @@ class _Grammar:
 
     def __init__(self) -> None:
         word, emoji, others = _word_rule(), _emoji_rule(), _single_rules()
-        junk = f"(?:{_any('joiner')}{_any('extend', but='south_east_asian modifier zwj')}*+)++|{_any('zwj')}++"
+        joined = f"{_any('joiner')}{_any('extend', but='south_east_asian modifier zwj')}*+"
+        junk = f"{_many(joined)}|{_any('zwj')}++"
         self.token = re.compile(f"{word}|{emoji}|{others}|(?P<junk>{junk})")
         self.overlapping = re.compile(_any("emoji", also="letter"))
         self._junk = re.compile(junk)
@@ -145,17 +146,30 @@ def _any(role: str, *, also: str = "", but: str = "") -> str:
     return f"[{''.join(letter for letter, roles in classes if wanted <= roles and not unwanted & roles)}]"
 
 
+def _any_many(rule: str) -> str:
+    """The rule as often as it goes, never fewer times.
+
+    As an atomic group: a possessive repetition of a group goes wrong before Python 3.11.5 (CPython issue 106052).
+    """
+    return f"(?>(?:{rule})*)"
+
+
+def _many(rule: str) -> str:
+    """The rule once at least, and as often as it goes."""
+    return f"(?>(?:{rule})+)"
+
+
 def _word_rule() -> str:
     """WB5 to WB13b. A Hebrew letter takes a quote with it unless it came in behind a mark, as Lucene's rule has it."""
     extend = f"{_any('extend')}*+"
     hebrew, numeric, katakana = _any("hebrew") + extend, _any("numeric") + extend, _any("katakana") + extend
     letter = f"(?:{_any('letter')}|{_any('hebrew')}){extend}"
     joiners = f"(?:{_any('joiner')}{extend})"
-    numbers = f"{numeric}(?:{_any('mid_number')}{extend}{numeric})*+"
+    numbers = numeric + _any_many(_any("mid_number") + extend + numeric)
     quoted = f"{hebrew}(?:{_any('double_quote')}{extend}{hebrew}|{_any('single_quote')}{extend})"
-    letters = f"{letter}(?:{_any('mid_letter')}{extend}{letter})*+"
-    group = f"(?:{katakana}(?:{joiners}*+{katakana})*+|(?:{numbers}|{quoted}|{letters})++)"
-    return f"{joiners}*+{group}(?:{joiners}++{group})*+{joiners}*+"
+    letters = letter + _any_many(_any("mid_letter") + extend + letter)
+    group = f"(?:{katakana}{_any_many(_any_many(joiners) + katakana)}|{_many(f'{numbers}|{quoted}|{letters}')})"
+    return _any_many(joiners) + group + _any_many(_many(joiners) + group) + _any_many(joiners)
 
 
 def _emoji_rule() -> str:
@@ -174,4 +188,4 @@ def _single_rules() -> str:
     base, keycap = _any("keycap_base"), f"{_any('keycap')}{plain}*+"
     keys = f"{base}{plain}*+{_any('emoji_style')}{keycap}|{base}{plain}*{keycap}"
     flags = f"{_any('regional')}{extend}{_any('regional')}{extend}"
-    return f"{keys}|{flags}|(?:{_any('south_east_asian')}{extend})++|(?:{_any('han')}|{_any('hiragana')}){extend}"
+    return f"{keys}|{flags}|{_many(_any('south_east_asian') + extend)}|(?:{_any('han')}|{_any('hiragana')}){extend}"
