@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import boto3
@@ -42,8 +43,8 @@ def bedrock() -> Iterator[ScriptedBedrock]:
 
 def ask(bedrock: ScriptedBedrock) -> list[dict[str, Any]]:
     once = Config(retries={"total_max_attempts": 1}, read_timeout=10)
-    client = boto3.client("bedrock-runtime", endpoint_url=bedrock.url, config=once)
-    return list(client.converse_stream(modelId="us.some.model-v1:0", messages=QUESTION)["stream"])
+    with closing(boto3.client("bedrock-runtime", endpoint_url=bedrock.url, config=once)) as client:
+        return list(client.converse_stream(modelId="us.some.model-v1:0", messages=QUESTION)["stream"])
 
 
 def texts(events: list[dict[str, Any]]) -> list[str]:
