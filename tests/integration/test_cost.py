@@ -16,6 +16,8 @@ from tests.integration.conftest import TestClock
 from tests.integration.test_turn import SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def units(own_dynamodb: Any) -> Counter[str]:

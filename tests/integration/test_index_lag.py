@@ -60,6 +60,7 @@ def test_a_page_is_whole_and_costs_as_many_reads_as_are_missing(
     assert (lagging.index_queries, lagging.reads_by_id) == (1, len(withheld))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("limit", [1, 3, 5])
 @pytest.mark.parametrize("withheld", [*WITHHELD.values(), list(range(COUNT))], ids=[*WITHHELD, "everything"])
@@ -77,6 +78,7 @@ def test_pages_are_whole_across_cursors(
     assert _pages(api, conversation_id, order, limit) == (ids if order == "asc" else ids[::-1])
 
 
+@pytest.mark.slow
 @given(withheld=st.sets(st.integers(0, COUNT - 1)), limit=st.integers(1, 15), order=st.sampled_from(["asc", "desc"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_missing_no_page_has_a_hole(

@@ -19,6 +19,8 @@ from tests.bed.messages import said
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
 
+pytestmark = pytest.mark.slow
+
 LAMBDA_ANSWER_BYTES = 6 * 1024 * 1024
 
 

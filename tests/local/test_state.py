@@ -14,6 +14,8 @@ from infra.local import leftovers, state
 from infra.local.clients import client
 from infra.local.emulator import Emulator, EmulatorSettings
 
+pytestmark = pytest.mark.slow
+
 COPY_INTO_QUEUE = """
 import boto3, os
 def handle(event, context):

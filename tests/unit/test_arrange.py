@@ -375,6 +375,7 @@ def _botocore_complaints(prompt: Prompt) -> str:
     return report
 
 
+@pytest.mark.slow
 @given(histories(odd_blocks(), odd_blocks()))
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_sent_is_valid_whatever_is_stored(history: list[Message]) -> None:

@@ -42,6 +42,7 @@ def _seconds(call: Callable[[str], Any], body: str) -> float:
     return time.process_time() - started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_body_costs_no_more_than_its_own_document(body: str) -> None:
     assert _peak(_read, body) < 5 * _peak(json.loads, body)

@@ -9,6 +9,8 @@ import pytest
 
 from conversations.search import DocumentError, Index, QueryError
 
+pytestmark = pytest.mark.slow
+
 MAPPING: dict[str, Any] = {
     "properties": {
         "text": {"type": "text"},
