@@ -11,9 +11,7 @@ from conversations import ids
 from conversations.errors import InvalidRequestError
 from conversations.history import DEFAULT_LIST_LIMIT
 from conversations.turns import HISTORY_QUERY_NAMES
-
-_LONGEST_TEXT = 100_000
-_BOUNDS = {"maxTokens": (1, 10_000_000), "temperature": (0, 1), "topP": (0, 1)}
+from turn.fields import inference_in, list_limit_in, object_in, optional_text_in, specification_of, text_in, tools_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +41,26 @@ def parse_descriptor(event: object) -> Descriptor:
         raise InvalidRequestError("The event must be an object.", field="event")
     if "graphqlApiEndpoint" in event:
         raise InvalidRequestError("Events of AppSync are not taken here yet.", field="graphqlApiEndpoint")
-    query = _object(event, "messageHistoryQuery")
-    model = _object(event, "modelConfiguration")
-    inference = _object(model, "inferenceConfiguration", "modelConfiguration.")
+    query = object_in(event, "messageHistoryQuery")
+    model = object_in(event, "modelConfiguration")
     _check_names(query)
     return Descriptor(
         conversation_id=_conversation_id(event),
-        current_message_id=_text(event, "currentMessageId", longest=ids.LONGEST_MESSAGE_ID),
-        owner=_text(event, "owner", longest=256),
-        list_limit=_list_limit(query),
-        model_id=_optional_text(model, "modelId", "modelConfiguration."),
-        system_prompt=_optional_text(model, "systemPrompt", "modelConfiguration."),
-        region=_optional_text(model, "region", "modelConfiguration."),
-        inference_configuration=_inference(inference),
-        client_tools=_client_tools(_object(event, "toolsConfiguration")),
+        current_message_id=text_in(event, "currentMessageId", longest=ids.LONGEST_MESSAGE_ID),
+        owner=text_in(event, "owner", longest=256),
+        list_limit=list_limit_in(query),
+        model_id=optional_text_in(model, "modelId", "modelConfiguration."),
+        system_prompt=optional_text_in(model, "systemPrompt", "modelConfiguration."),
+        region=optional_text_in(model, "region", "modelConfiguration."),
+        inference_configuration=inference_in(model),
+        client_tools=tuple(map(specification_of, tools_in(object_in(event, "toolsConfiguration"), "clientTools"))),
         stream_response=event.get("streamResponse") is not False,
-        asked_key=_optional_text(event, "askedKey", ""),
+        asked_key=optional_text_in(event, "askedKey"),
     )
 
 
 def _conversation_id(event: Mapping[str, Any]) -> str:
-    conversation_id = _text(event, "conversationId", longest=ids.CONVERSATION_ID_LENGTH)
+    conversation_id = text_in(event, "conversationId", longest=ids.CONVERSATION_ID_LENGTH)
     if not ids.is_conversation_id(conversation_id):
         raise InvalidRequestError("conversationId is not an id of a conversation.", field="conversationId")
     return conversation_id
@@ -74,56 +71,3 @@ def _check_names(query: Mapping[str, Any]) -> None:
         if query.get(name) not in (None, expected):
             field_name = f"messageHistoryQuery.{name}"
             raise InvalidRequestError(f"{field_name} must be {expected!r}.", field=field_name)
-
-
-def _list_limit(query: Mapping[str, Any]) -> int:
-    limit = query.get("listQueryLimit")
-    if limit is None:
-        return DEFAULT_LIST_LIMIT
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= DEFAULT_LIST_LIMIT:
-        name = "messageHistoryQuery.listQueryLimit"
-        raise InvalidRequestError(f"{name} must be a whole number from 1 to {DEFAULT_LIST_LIMIT}.", field=name)
-    return limit
-
-
-def _inference(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
-    for name, (least, most) in _BOUNDS.items():
-        value = configuration.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (is_number and least <= value <= most):
-            field_name = f"modelConfiguration.inferenceConfiguration.{name}"
-            raise InvalidRequestError(f"{field_name} must be a number from {least} to {most}.", field=field_name)
-    return {name: configuration[name] for name in _BOUNDS if configuration.get(name) is not None}
-
-
-def _client_tools(configuration: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    tools = configuration.get("clientTools")
-    if tools is None:
-        return ()
-    name = "toolsConfiguration.clientTools"
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) and tool.get("name") for tool in tools):
-        raise InvalidRequestError(f"{name} must be a list of tools with names.", field=name)
-    return tuple(
-        {member: tool[member] for member in ("name", "description", "inputSchema") if tool.get(member)}
-        for tool in tools
-    )
-
-
-def _object(parent: Mapping[str, Any], name: str, prefix: str = "") -> Mapping[str, Any]:
-    value = parent.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise InvalidRequestError(f"{prefix}{name} must be an object.", field=f"{prefix}{name}")
-    return value
-
-
-def _text(parent: Mapping[str, Any], name: str, *, longest: int, prefix: str = "") -> str:
-    value = parent.get(name)
-    if not isinstance(value, str) or not value or len(value) > longest:
-        raise InvalidRequestError(f"{prefix}{name} must be text of 1 to {longest} characters.", field=f"{prefix}{name}")
-    return value
-
-
-def _optional_text(parent: Mapping[str, Any], name: str, prefix: str) -> str | None:
-    return None if parent.get(name) is None else _text(parent, name, longest=_LONGEST_TEXT, prefix=prefix)

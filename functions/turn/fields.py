@@ -1,0 +1,81 @@
+"""Members of an event by their kinds; each is refused with an error that names it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conversations.errors import InvalidRequestError
+from conversations.history import DEFAULT_LIST_LIMIT
+
+LONGEST_TEXT = 100_000
+_BOUNDS = {"maxTokens": (1, 10_000_000), "temperature": (0, 1), "topP": (0, 1)}
+
+
+def object_in(parent: Mapping[str, Any], name: str, prefix: str = "") -> Mapping[str, Any]:
+    """The object of that name; empty if it is missing or ``null``.
+
+    Raises:
+        InvalidRequestError: it is something else.
+    """
+    value = parent.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"{prefix}{name} must be an object.", field=f"{prefix}{name}")
+    return value
+
+
+def text_in(parent: Mapping[str, Any], name: str, *, longest: int, prefix: str = "") -> str:
+    """The text of that name, of 1 to ``longest`` characters.
+
+    Raises:
+        InvalidRequestError: it is missing or something else.
+    """
+    value = parent.get(name)
+    if not isinstance(value, str) or not value or len(value) > longest:
+        raise InvalidRequestError(f"{prefix}{name} must be text of 1 to {longest} characters.", field=f"{prefix}{name}")
+    return value
+
+
+def optional_text_in(parent: Mapping[str, Any], name: str, prefix: str = "") -> str | None:
+    """As ``text_in``; ``None`` if it is missing or ``null``."""
+    return None if parent.get(name) is None else text_in(parent, name, longest=LONGEST_TEXT, prefix=prefix)
+
+
+def list_limit_in(query: Mapping[str, Any]) -> int:
+    """How many messages of the history are read at most (``messageHistoryQuery.listQueryLimit``)."""
+    limit = query.get("listQueryLimit")
+    if limit is None:
+        return DEFAULT_LIST_LIMIT
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= DEFAULT_LIST_LIMIT:
+        name = "messageHistoryQuery.listQueryLimit"
+        raise InvalidRequestError(f"{name} must be a whole number from 1 to {DEFAULT_LIST_LIMIT}.", field=name)
+    return limit
+
+
+def inference_in(model: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of ``modelConfiguration.inferenceConfiguration`` Converse knows."""
+    prefix = "modelConfiguration."
+    configuration = object_in(model, "inferenceConfiguration", prefix)
+    for name, (least, most) in _BOUNDS.items():
+        value = configuration.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and least <= value <= most):
+            field_name = f"{prefix}inferenceConfiguration.{name}"
+            raise InvalidRequestError(f"{field_name} must be a number from {least} to {most}.", field=field_name)
+    return {name: configuration[name] for name in _BOUNDS if configuration.get(name) is not None}
+
+
+def tools_in(configuration: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], ...]:
+    """The tools of that kind in ``toolsConfiguration``, each an object with a name."""
+    tools = configuration.get(kind)
+    if tools is None:
+        return ()
+    name = f"toolsConfiguration.{kind}"
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) and tool.get("name") for tool in tools):
+        raise InvalidRequestError(f"{name} must be a list of tools with names.", field=name)
+    return tuple(tools)
+
+
+def specification_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a model is told of a tool."""
+    return {member: tool[member] for member in ("name", "description", "inputSchema") if tool.get(member)}
