@@ -8,6 +8,9 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
 
+# Two processes share the tests; a plain `pytest` runs them in one.
+IN_TWO := -n 2 --dist loadgroup
+
 PORT ?= 8080
 LOCAL_DIR ?= .local
 
@@ -25,10 +28,10 @@ token: .venv/installed  ## a token for a service that runs with AUTH=jwt (USER=a
 	@exec $(PYTHON) -m infra.local.sign_in --user '$(or $(USER),alice)' --groups '$(GROUPS)' --local-dir '$(LOCAL_DIR)'
 
 test: check  ## check, then all tests
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest $(IN_TWO)
 
 test-fast: .venv/installed  ## the tests that need neither a stack nor CDK, in less than a minute
-	$(PYTHON) -m pytest -m 'not stack and not slow'
+	$(PYTHON) -m pytest -m 'not stack and not slow' $(IN_TWO)
 
 check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .

@@ -8,6 +8,7 @@ for `tables`. `stack` is the whole service, deployed once by the CDK command lin
 import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -25,6 +26,17 @@ def pytest_configure() -> None:
     """Let a plain `pytest` find Node.js: CDK's library starts it on import, and the stack is deployed with it."""
     with suppress(node.ToolError):  # the tests that need them fail, the others need not
         os.environ["PATH"] = node.path_with(node.prepare(), os.environ.get("PATH", os.defpath))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell which tests stay together when two processes share the work: those that share something costly.
+
+    The deployed stacks and the kernel of the CDK are made once that way. All others may run anywhere.
+    """
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in ("e2e", "infra", "local"):
+            item.add_marker(pytest.mark.xdist_group(folder))
 
 
 @pytest.fixture(scope="session", autouse=True)
