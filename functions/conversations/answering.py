@@ -1,17 +1,14 @@
-"""Answering a message: claim the turn, fetch and arrange its history, ask the model, keep the partial text, finish.
+"""Answering a message: ask the model, use the tools it asks for, ask again, until it has said all.
 
-The model's stream is read by a thread of its own, so that a model that says nothing for long neither loses the lease
-nor outlives the function's time.
+The loop knows neither where the history comes from nor where the answer goes: that is the ``Attempt``'s part. There is
+one over our own store (``conversations.attempt``).
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from conversations import turns
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import (
     BusyError,
@@ -21,52 +18,68 @@ from conversations.errors import (
     SupersededError,
     TurnTimeoutError,
 )
-from conversations.history import History, HistoryQuery, read_history
-from conversations.model import Block, Conversation, Draft, Turn
-from conversations.progress import Progress
-from conversations.reply import Reply
-from conversations.store import Store
-from conversations.tools import tool_configuration_for
+from conversations.history import History
+from conversations.language_model import Event, Model, ModelRequest
+from conversations.model import Block
+from conversations.said import Answer, Said
+from conversations.streams import in_time
+from conversations.tool_use import Tool, ToolUse, used
+from conversations.tools import names_in, tool_configuration_for
 
-HEARTBEAT_NS = 25 * NANOSECONDS  # the lease is moved on at least every 30 s
+MOST_ROUNDS = 10
 Outcome = Literal["complete", "failed", "superseded"]
+_NO_MORE = "The limit of tool uses for one message is reached: answer with what is known."
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """What a model is asked, in the terms of the Converse API; ``region`` is ``None`` for the function's own."""
+class Attempt(Protocol):
+    """One attempt at answering a message, which holds the turn: where its history comes from and its answer goes to.
 
-    model_id: str
-    messages: Sequence[Mapping[str, Any]]
-    system: Sequence[Block] = ()
-    tool_configuration: Mapping[str, Any] | None = None
-    inference_configuration: Mapping[str, Any] = field(default_factory=dict)
-    region: str | None = None
+    Every call may raise ``SupersededError`` (the turn was cancelled, taken over, answered or removed) and ``BusyError``
+    (what stands behind is down, and the whole attempt may succeed later).
+    """
 
+    @property
+    def number(self) -> int:
+        """Which attempt this is, counting from 1."""
 
-class Model(Protocol):
-    """A model that streams."""
-
-    def ask(self, request: ModelRequest) -> Iterator[Mapping[str, Any]]:
-        """The events of ConverseStream.
+    def history(self) -> History:
+        """The history that the model is sent.
 
         Raises:
-            ModelUnavailableError: it is throttled or down.
-            ModelError: it refuses this request, or its stream broke.
+            NotFoundError, OrphanToolResultError, EmptyMessageError: there is none that could be sent.
         """
+
+    def follow(self, said: Said, event: Event | None) -> None:
+        """Called with each event of the model's stream in its order, through all rounds (``messageStart`` begins one),
+        after ``said`` has taken it in; and with ``None`` whenever nothing came for ``seconds_to_wait()``, also while
+        tools are at work. Here leases are kept, and what was said so far is shown to those who follow the turn.
+        """
+
+    def seconds_to_wait(self) -> float:
+        """How long ``follow`` need not be called again."""
+
+    def finish(self, answer: Answer) -> None:
+        """Store the answer: the turn is complete."""
+
+    def fail(self, error: ServiceError, said: Said) -> None:
+        """The turn has failed for good, with what was said so far."""
+
+    def give_back(self) -> None:
+        """Let another attempt begin at once. Raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a turn is to do: the message to be answered, which history to fetch, and how to ask the model."""
+class Asking:
+    """How the model is asked. ``tools`` are those that are called here, ``client_tools`` (``{name, description?,
+    inputSchema?}``) come with the event; those of the message are in the history.
+    """
 
-    question: turns.Question
-    history: HistoryQuery
     model_id: str
     region: str | None = None
     inference_configuration: Mapping[str, Any] = field(default_factory=dict)
     client_tools: Sequence[Mapping[str, Any]] = ()
-    keeps_partial_text: bool = True
+    tools: Sequence[Tool] = ()
+    most_rounds: int = MOST_ROUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,158 +93,112 @@ class Answered:
     error_code: str | None = None
 
 
-def answer(store: Store, clock: Clock, model: Model, asked: Asked, *, give_up_at_ns: int) -> Answered:
+def answer(attempt: Attempt, clock: Clock, model: Model, asking: Asking, *, give_up_at_ns: int) -> Answered:
     """Answer a message, or say for good that it failed.
 
     Raises:
-        LeasedError: another attempt that may be alive holds the turn.
-        ModelUnavailableError, BusyError: it may succeed later; the lease has been given back.
-        NotFoundError: the conversation is not there for this owner, or the message was cleared.
+        ModelUnavailableError, BusyError: it may succeed later; the turn has been given back.
     """
+    work = _Work(attempt, clock, model, asking, give_up_at_ns)
     try:
-        head, turn = turns.claim(store, clock, asked.question)
+        return work.answer()
     except SupersededError:
-        return Answered("superseded")
-    attempt = _Attempt(store, clock, asked, turn, give_up_at_ns)
-    try:
-        return attempt.answer(head, model)
-    except SupersededError:
-        return Answered("superseded", turn.attempt)
+        return Answered("superseded", attempt.number)
     except (ModelUnavailableError, BusyError):
         attempt.give_back()
         raise
     except ServiceError as error:
-        return attempt.fail(error)
+        return _failed(attempt, error, work.said)
     except Exception:
         attempt.give_back()
         raise
 
 
-class _Attempt:
-    """One attempt, which holds the lease."""
+def _failed(attempt: Attempt, error: ServiceError, said: Said) -> Answered:
+    try:
+        attempt.fail(error, said)
+    except SupersededError:
+        return Answered("superseded", attempt.number)
+    return Answered("failed", attempt.number, error_code=error.code, usage=said.usage)
 
-    def __init__(self, store: Store, clock: Clock, asked: Asked, turn: Turn, give_up_at_ns: int) -> None:
-        self._store = store
+
+class _Work:
+    """The rounds of one attempt."""
+
+    def __init__(self, attempt: Attempt, clock: Clock, model: Model, asking: Asking, give_up_at_ns: int) -> None:
+        self._attempt = attempt
         self._clock = clock
-        self._asked = asked
-        self._turn = turn
+        self._model = model
+        self._asking = asking
         self._give_up_at_ns = give_up_at_ns
-        self._reply = Reply()
-        self._moved_ns = clock.now_ns()
-        self._progress = Progress(started_ns=self._moved_ns)
+        self.said = Said()
 
-    def answer(self, head: Conversation, model: Model) -> Answered:
-        asked = self._asked
-        history = read_history(self._store, head, asked.history)
-        with closing(_in_time(model.ask(_request(asked, history)), self._seconds_to_wait)) as events:
-            for event in events:
+    def answer(self) -> Answered:
+        history = self._attempt.history()
+        request = _request(self._asking, history)
+        clients = names_in(request.tool_configuration) - {tool.specification["name"] for tool in self._asking.tools}
+        messages = list(request.messages)
+        while True:
+            self._ask(request, messages)
+            uses = self.said.tool_uses(but_for=clients)
+            if not uses:
+                break
+            results = self._use(uses)
+            messages += [{"role": "assistant", "content": self.said.sent}, {"role": "user", "content": results}]
+            if self.said.asks_client(clients):
+                break
+        self._attempt.finish(self.said.answer(self._asking.model_id))
+        return Answered("complete", self._attempt.number, history.repairs, self.said.usage)
+
+    def _ask(self, request: ModelRequest, messages: Sequence[Mapping[str, Any]]) -> None:
+        self.said.begin_round()
+        events = self._model.ask(replace(request, messages=messages))
+        with closing(in_time(events, self._seconds_to_wait)) as timed:
+            for event in timed:
                 if event is not None:
-                    self._reply.feed(event)
-                self._keep_up()
-        if not self._reply.is_complete:
+                    self.said.feed(event)
+                self._follow(event)
+        if not self.said.is_complete:
             raise ModelError("The model's answer broke off.")
-        turns.finish(self._store, self._clock, asked.question, self._turn, _draft(asked, self._reply))
-        usage = self._reply.usage or {}
-        return Answered("complete", self._turn.attempt, history.repairs, usage)
 
-    def give_back(self) -> None:
-        try:
-            turns.give_back(self._store, self._clock, self._turn)
-        except (SupersededError, ServiceError):
-            return  # the lease runs out by itself
+    def _use(self, uses: Sequence[ToolUse]) -> list[Block]:
+        """The results of the tools, as the model is told them, and the answer keeps them."""
+        rounds = self.said.rounds
+        if rounds > self._asking.most_rounds + 1:
+            raise ModelError(f"The model asked for tools in more than {self._asking.most_rounds} rounds.")
+        if rounds > self._asking.most_rounds:
+            return self.said.take_results([use.refused(_NO_MORE) for use in uses])
+        results = used(
+            uses,
+            self._asking.tools,
+            self._clock,
+            seconds_to_wait=self._seconds_to_wait,
+            keep_up=lambda: self._follow(None),
+        )
+        return self.said.take_results(results)
 
-    def fail(self, error: ServiceError) -> Answered:
-        told = {"code": error.code, "message": error.message}
-        try:
-            turns.fail(self._store, self._clock, self._asked.question, self._turn, told, self._reply.text)
-        except SupersededError:
-            return Answered("superseded", self._turn.attempt)
-        return Answered("failed", self._turn.attempt, error_code=error.code)
-
-    def _keep_up(self) -> None:
-        """Keep the lease, and the partial text when that is due."""
-        now_ns = self._clock.now_ns()
-        if now_ns >= self._give_up_at_ns:
+    def _follow(self, event: Event | None) -> None:
+        if self._clock.now_ns() >= self._give_up_at_ns:
             raise TurnTimeoutError("The answer was not complete when the time for it was over.")
-        text = self._reply.text if self._asked.keeps_partial_text else ""
-        is_due = self._progress.is_due(len(text), now_ns)
-        if is_due or now_ns - self._moved_ns >= HEARTBEAT_NS:
-            self._turn = turns.advance(self._store, self._clock, self._turn, text if is_due else None)
-            self._moved_ns = now_ns
-            self._progress.written = len(text) if is_due else self._progress.written
+        self._attempt.follow(self.said, event)
 
     def _seconds_to_wait(self) -> float:
-        now_ns = self._clock.now_ns()
-        until_ns = min(self._moved_ns + HEARTBEAT_NS, self._give_up_at_ns)
-        return max(0.0, (until_ns - now_ns) / NANOSECONDS)
+        left_s = (self._give_up_at_ns - self._clock.now_ns()) / NANOSECONDS
+        return max(0.0, min(left_s, self._attempt.seconds_to_wait()))
 
 
-def _request(asked: Asked, history: History) -> ModelRequest:
+def _request(asking: Asking, history: History) -> ModelRequest:
     prompt = history.prompt
     return ModelRequest(
-        model_id=asked.model_id,
-        region=asked.region,
+        model_id=asking.model_id,
+        region=asking.region,
         system=prompt.system,
         messages=prompt.messages,
-        tool_configuration=tool_configuration_for(prompt.messages, history.tool_configuration, asked.client_tools),
-        inference_configuration=asked.inference_configuration,
+        tool_configuration=tool_configuration_for(
+            prompt.messages,
+            history.tool_configuration,
+            asking.client_tools,
+            [tool.specification for tool in asking.tools],
+        ),
+        inference_configuration=asking.inference_configuration,
     )
-
-
-def _draft(asked: Asked, reply: Reply) -> Draft:
-    return Draft(
-        local="response",
-        role="assistant",
-        content=reply.content,
-        associated_user_message_id=asked.question.message_id,
-        usage=reply.usage,
-        stop_reason=reply.stop_reason,
-        model_id=asked.model_id,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The last thing in the queue: the stream ended, by itself or by this error."""
-
-    error: BaseException | None = None
-
-
-def _in_time(
-    events: Iterator[Mapping[str, Any]], seconds_to_wait: Callable[[], float]
-) -> Generator[Mapping[str, Any] | None, None, None]:
-    """The events of a stream, and ``None`` whenever nothing came for that many seconds.
-
-    When it is closed before its end the reader stops at the next event and closes the stream: the model is not paid for
-    an answer that nobody waits for, and no thread goes on in the next invocation.
-    """
-    queue: SimpleQueue[Mapping[str, Any] | _End] = SimpleQueue()
-    unwanted = Event()
-    Thread(target=_read, args=(events, queue, unwanted), name="model-stream", daemon=True).start()
-    try:
-        while True:
-            try:
-                event = queue.get(timeout=seconds_to_wait())
-            except Empty:
-                yield None
-                continue
-            if isinstance(event, _End):
-                if event.error is not None:
-                    raise event.error
-                return
-            yield event
-    finally:
-        unwanted.set()
-
-
-def _read(events: Iterator[Mapping[str, Any]], queue: "SimpleQueue[Mapping[str, Any] | _End]", unwanted: Event) -> None:
-    try:
-        for event in events:
-            if unwanted.is_set():
-                break
-            queue.put(event)
-        if isinstance(events, Generator):
-            events.close()
-        queue.put(_End())
-    except BaseException as error:
-        queue.put(_End(error))

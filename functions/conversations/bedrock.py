@@ -7,9 +7,9 @@ from typing import Any
 from botocore.exceptions import ClientError, EventStreamError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as AwsConnectionError
 
-from conversations.answering import ModelRequest
 from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT
 from conversations.errors import ModelError, ModelUnavailableError
+from conversations.language_model import ModelRequest
 
 _PASSING = frozenset(
     (
@@ -25,7 +25,10 @@ _FORBIDDEN = frozenset(("AccessDeniedException", "UnrecognizedClientException", 
 
 
 class BedrockModel:
-    """Implements ``answering.Model``. ``client_for`` gives the client of a region (``None``: the function's own)."""
+    """Implements ``language_model.Model``.
+
+    ``client_for`` gives the client of a region (``None``: the function's own).
+    """
 
     def __init__(self, client_for: Callable[[str | None], Any]) -> None:
         self._client_for = client_for

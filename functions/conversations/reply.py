@@ -6,9 +6,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from conversations.errors import ModelError
 from conversations.model import Block
 from conversations.shapes import DEEPEST_JSON, is_json
+from conversations.tool_use import ToolUse
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -19,8 +19,10 @@ class Reply:
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
         self._texts: list[str] = []
+        self.length = 0  # of the text
         self.stop_reason: str | None = None
         self.usage: Mapping[str, Any] | None = None
+        self.latency_ms: int | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -33,13 +35,15 @@ class Reply:
 
     @property
     def content(self) -> list[Block]:
-        """The content blocks in their order, without empty ones.
-
-        Raises:
-            ModelError: the input of a tool is no JSON object.
-        """
+        """The content blocks in their order, without empty ones."""
         blocks = (self._blocks[index].finished() for index in sorted(self._blocks))
         return [block for block in blocks if block]
+
+    @property
+    def tool_uses(self) -> list[ToolUse]:
+        """The tools that are asked for, in their order."""
+        uses = (self._blocks[index].used() for index in sorted(self._blocks))
+        return [use for use in uses if use is not None]
 
     def feed(self, event: Mapping[str, Any]) -> None:
         """Take in one event of the stream; kinds that are not known are passed over."""
@@ -53,6 +57,7 @@ class Reply:
             self.stop_reason = event["messageStop"]["stopReason"]
         elif "metadata" in event:
             self.usage = event["metadata"].get("usage")
+            self.latency_ms = event["metadata"].get("metrics", {}).get("latencyMs")
 
     def _block(self, event: Mapping[str, Any]) -> "_Block":
         return self._blocks.setdefault(event.get("contentBlockIndex", 0), _Block())
@@ -60,7 +65,9 @@ class Reply:
     def _take_delta(self, event: Mapping[str, Any]) -> None:
         delta, block = event["delta"], self._block(event)
         if "text" in delta:
-            self._texts.append(block.text.add(delta["text"]))
+            readable = block.text.add(delta["text"])
+            self._texts.append(readable)
+            self.length += len(readable)
         elif "toolUse" in delta:
             block.tool_input += delta["toolUse"].get("input", "")
         elif "reasoningContent" in delta:
@@ -103,13 +110,23 @@ class _Block:
             if member in delta:
                 self._reasoning[member] = self._reasoning.get(member, "") + delta[member]
 
+    def used(self) -> ToolUse | None:
+        """What is asked of a tool, if this is what the block is."""
+        if self.tool_use is None:
+            return None
+        given, problem = _tool_input(self.tool_input)
+        name = str(self.tool_use.get("name", ""))
+        told = f"The model's input for the tool {name!r} {problem}." if problem else None
+        return ToolUse(str(self.tool_use.get("toolUseId", "")), name, given, told)
+
     def finished(self) -> Block:
         """The block as the Converse API takes it back; empty if there is nothing in it.
 
-        ``ReasoningTextBlock`` requires a text, also where a model gives the signature of its reasoning alone.
+        ``ReasoningTextBlock`` requires a text, also where a model gives the signature of its reasoning alone. The input
+        of a tool that cannot be read is an empty object, since ``ToolUseBlock`` requires one.
         """
-        if self.tool_use is not None:
-            return {"toolUse": {**self.tool_use, "input": _tool_input(self.tool_input, self.tool_use.get("name"))}}
+        if (use := self.used()) is not None:
+            return {"toolUse": {**(self.tool_use or {}), "input": use.input}}
         if self._redacted:
             return {"reasoningContent": {"redactedContent": b64encode(self._redacted).decode()}}
         if self._reasoning:
@@ -119,20 +136,20 @@ class _Block:
         return {"text": text} if text else {}
 
 
-def _tool_input(text: str, name: object) -> Mapping[str, Any]:
-    """The input of a tool, which is an object that can be stored and sent again (``ToolUseBlock``)."""
+def _tool_input(text: str) -> tuple[Mapping[str, Any], str | None]:
+    """The input of a tool, which is an object that can be stored and sent again (``ToolUseBlock``), and what is wrong
+    with it if it is not.
+    """
     try:
         value = json.loads(_joined(text)) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"The model's input for the tool {name!r} is not JSON.") from error
+    except (ValueError, RecursionError):
+        return {}, "is not JSON"
     if not isinstance(value, dict):
-        raise ModelError(f"The model's input for the tool {name!r} is no JSON object.")
+        return {}, "is no JSON object"
     if not is_json(value):
-        raise ModelError(
-            f"The model's input for the tool {name!r} holds a number or text that JSON does not know, "
-            f"or is nested deeper than {DEEPEST_JSON} levels."
-        )
-    return value
+        deep = f"is nested deeper than {DEEPEST_JSON} levels"
+        return {}, f"holds a number or text that JSON does not know, or {deep}"
+    return value, None
 
 
 def _repaired(text: str) -> str:

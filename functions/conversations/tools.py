@@ -55,8 +55,10 @@ def tool_configuration_for(
     messages: Sequence[Mapping[str, Any]],
     configuration: Configuration | None,
     client_tools: Sequence[Mapping[str, Any]],
+    own_tools: Sequence[Mapping[str, Any]] = (),
 ) -> Configuration | None:
-    """The tools of the turn and those of the event together, with the members that Converse knows.
+    """The tools of the turn, those of the event and those that are called here (specifications) together, with the
+    members that Converse knows.
 
     Converse refuses tool blocks without a tool configuration. Where none was ever given, the tools that were used stand
     in it by name, with any object as input.
@@ -64,7 +66,8 @@ def tool_configuration_for(
     Raises:
         InvalidRequestError: two tools have one name, or a tool of the event is not shaped as Converse wants it.
     """
-    tools = [*_stored_tools(configuration), *_tools_of_event(client_tools)]
+    own = [{"toolSpec": specification} for specification in own_tools]
+    tools = [*own, *_stored_tools(configuration), *_tools_of_event(client_tools)]
     names = [tool["toolSpec"]["name"] for tool in tools]
     if len(set(names)) < len(names):
         raise InvalidRequestError("Two tools have the same name.", field="toolsConfiguration.clientTools")
@@ -76,6 +79,11 @@ def tool_configuration_for(
     if choice is None or ("tool" in choice and choice["tool"]["name"] not in names):
         return {"tools": tools}
     return {"tools": tools, "toolChoice": choice}
+
+
+def names_in(configuration: Configuration | None) -> set[str]:
+    """The names of the tools of what ``tool_configuration_for`` gave."""
+    return {tool["toolSpec"]["name"] for tool in (configuration or {}).get("tools", ())}
 
 
 def _stored_tools(configuration: Configuration | None) -> Iterator[dict[str, Any]]:

@@ -9,11 +9,13 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from conversations import turns
-from conversations.answering import Answered, Asked, Model, answer
+from conversations.answering import Answered, Asking, answer
 from conversations.arrange import Window
+from conversations.attempt import StoredAttempt
 from conversations.clock import Clock
-from conversations.errors import LeasedError, NotFoundError, ServiceError
+from conversations.errors import LeasedError, NotFoundError, ServiceError, SupersededError
 from conversations.history import HistoryQuery
+from conversations.language_model import Model
 from conversations.store import Store
 from turn.descriptor import Descriptor, parse_descriptor
 from turn.settings import TurnSettings
@@ -46,10 +48,14 @@ class Worker:
         self.logger.append_keys(conversation_id=descriptor.conversation_id, message_id=descriptor.current_message_id)
         give_up_at_ns = self.clock.now_ns() + remaining_ms * 1_000_000 - RESERVE_NS
         try:
-            answered = answer(self.store, self.clock, self.model, self._asked(descriptor), give_up_at_ns=give_up_at_ns)
+            attempt = self._claimed(descriptor)
         except NotFoundError as error:
             self.logger.warning("refused", extra={"code": error.code})
             return {"outcome": "refused", "code": error.code}
+        except SupersededError:
+            answered = Answered("superseded")
+        else:
+            answered = answer(attempt, self.clock, self.model, self._asking(descriptor), give_up_at_ns=give_up_at_ns)
         self._report(answered)
         return {"outcome": answered.outcome, "attempt": answered.attempt}
 
@@ -74,23 +80,28 @@ class Worker:
             return error.code != "Busy"
         return True
 
-    def _asked(self, descriptor: Descriptor) -> Asked:
-        settings = self.settings
-        prompt = settings.system_prompt if descriptor.system_prompt is None else descriptor.system_prompt
-        most = {"maxTokens": settings.max_output_tokens} if settings.max_output_tokens else {}
-        return Asked(
-            question=_question(descriptor),
-            history=HistoryQuery(
-                current_message_id=descriptor.current_message_id,
-                list_limit=descriptor.list_limit,
-                window=Window(max_tokens=settings.history_tokens),
-                system_prompt=prompt,
-            ),
-            model_id=descriptor.model_id or settings.model_id,
+    def _claimed(self, descriptor: Descriptor) -> StoredAttempt:
+        question = _question(descriptor)
+        claimed = turns.claim(self.store, self.clock, question)
+        prompt = self.settings.system_prompt if descriptor.system_prompt is None else descriptor.system_prompt
+        query = HistoryQuery(
+            current_message_id=descriptor.current_message_id,
+            list_limit=descriptor.list_limit,
+            window=Window(max_tokens=self.settings.history_tokens),
+            system_prompt=prompt,
+        )
+        keeps_partial_text = descriptor.stream_response
+        return StoredAttempt(
+            self.store, self.clock, question, query, claimed=claimed, keeps_partial_text=keeps_partial_text
+        )
+
+    def _asking(self, descriptor: Descriptor) -> Asking:
+        most = {"maxTokens": self.settings.max_output_tokens} if self.settings.max_output_tokens else {}
+        return Asking(
+            model_id=descriptor.model_id or self.settings.model_id,
             region=descriptor.region,
             inference_configuration={**most, **descriptor.inference_configuration},
             client_tools=descriptor.client_tools,
-            keeps_partial_text=descriptor.stream_response,
         )
 
     def _report(self, answered: Answered) -> None:

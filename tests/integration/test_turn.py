@@ -11,10 +11,10 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
 
 from conversations import turns
-from conversations.answering import ModelRequest
 from conversations.clock import NANOSECONDS
 from conversations.dynamo import DynamoStore
 from conversations.errors import LeasedError, ModelError, ModelUnavailableError
+from conversations.language_model import ModelRequest
 from conversations.settings import StoreSettings
 from tests.bed.faults import fail_first, service_error
 from tests.bed.in_process import Api
@@ -168,7 +168,7 @@ def test_the_same_event_twice_at_once_gives_one_answer(api: Api, worker: Worker,
 def test_a_lease_that_ran_out_is_taken_over_and_the_late_answer_is_not_written(
     api: Api, worker: Worker, model: PlayedModel, clock: TestClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conversations.answering.HEARTBEAT_NS", 3600 * NANOSECONDS)  # it hangs, and prolongs nothing
+    monkeypatch.setattr("conversations.attempt.HEARTBEAT_NS", 3600 * NANOSECONDS)  # it hangs, and prolongs nothing
     conversation_id = api.create()
     message_id, descriptor = _ask(api, conversation_id)
     asked, go_on = threading.Event(), threading.Event()
@@ -312,7 +312,7 @@ def test_readers_follow_the_partial_text(api: Api, worker: Worker, model: Played
 def test_a_quiet_model_keeps_its_lease(
     api: Api, worker: Worker, model: PlayedModel, clock: TestClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conversations.answering.HEARTBEAT_NS", NANOSECONDS // 5)
+    monkeypatch.setattr("conversations.attempt.HEARTBEAT_NS", NANOSECONDS // 5)
     conversation_id = api.create()
     _, descriptor = _ask(api, conversation_id)
 

@@ -12,11 +12,11 @@ from botocore.validate import ParamValidator
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conversations.answering import ModelRequest
 from conversations.arrange import Window, arrange
 from conversations.bedrock import BedrockModel
 from conversations.converse import KINDS
 from conversations.errors import ServiceError
+from conversations.language_model import ModelRequest
 from conversations.model import Message, Prompt
 from conversations.tools import tool_configuration_for
 from tests.bed.messages import VECTORS, complaints, message, said, tool_result, tool_use

@@ -14,6 +14,7 @@ from conversations.errors import InvalidRequestError, ModelError, NotFoundError
 from conversations.model import Snapshot, Turn
 from conversations.progress import FIRST_AFTER_NS, Progress
 from conversations.reply import Reply
+from conversations.said import Said
 from conversations.tools import check_tool_configuration, tool_configuration_for
 from tests.bed.messages import message, said, tool_use
 from turn.descriptor import Descriptor, parse_descriptor
@@ -138,12 +139,16 @@ TOOL_START = {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse":
     ids=lambda text: text[:12].encode("ascii", "replace").decode(),
 )
 def test_a_tool_input_that_cannot_be_stored_is_the_models_error(text: str) -> None:
-    reply = Reply()
-    reply.feed(TOOL_START)
-    reply.feed(_delta(0, {"toolUse": {"input": text}}))
+    said_so = Said()
+    said_so.begin_round()
+    for event in (TOOL_START, _delta(0, {"toolUse": {"input": text}}), {"messageStop": {"stopReason": "tool_use"}}):
+        said_so.feed(event)
+    name = "f"
 
-    with pytest.raises(ModelError):
-        _ = reply.content
+    [use] = said_so.tool_uses(but_for=set())
+    assert (use.input, repr(name) in (use.problem or "")) == ({}, True)  # our own tool: the model is told
+    with pytest.raises(ModelError, match=name):  # the client's: nobody could tell it
+        said_so.tool_uses(but_for={name})
 
 
 @pytest.mark.parametrize("chunks", [['{"a": "\ud83d', '\ude00"}'], ['{"a": "\\ud83d', '\\ude00"}'], ['{"a": "😀"}']])

@@ -58,7 +58,7 @@ def comparable(index: Index) -> list[Any]:
     return [[(hit.id, hit.score) for hit in results.hits] for results in answers(index)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_an_index_equals_one_made_anew_from_its_documents(steps: list[tuple[str, dict[str, Any] | None]]) -> None:
     index, documents = Index(MAPPING), dict[str, dict[str, Any]]()
