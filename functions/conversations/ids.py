@@ -75,6 +75,12 @@ def response_id(question_id: str) -> str:
     return question_id + RESPONSE_SUFFIX
 
 
+def is_response_id(item_id: str) -> bool:
+    """Whether this names the answer to a message: a message of one's own may be called ``response``, too."""
+    question_id = item_id.removesuffix(RESPONSE_SUFFIX)
+    return question_id != item_id and "." in question_id
+
+
 def turn_id(question_id: str) -> str:
     """The id of the item with the state of a message's turn."""
     return question_id + TURN_SUFFIX

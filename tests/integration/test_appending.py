@@ -230,14 +230,15 @@ def test_a_key_finds_an_answer_that_answered_nothing_when_it_was_written(api: Ap
     assert len(_chain(api, conversation_id)) == 2
 
 
-def test_a_callers_own_message_id_makes_repeating_safe(api: Api) -> None:
+@pytest.mark.parametrize("own", ["mine", "response", "turn"])
+def test_a_callers_own_message_id_makes_repeating_safe(api: Api, own: str) -> None:
     conversation_id = api.create()
-    first = api.say(conversation_id, "x", clientMessageId="mine")
+    first = api.say(conversation_id, "x", clientMessageId=own)
 
-    assert first["id"] == f"{conversation_id}.mine"
-    assert first["clientMessageId"] == "mine"
-    assert api.say(conversation_id, "x", clientMessageId="mine") == first
-    body = {"role": "user", "content": said("y"), "clientMessageId": "mine"}
+    assert first["id"] == f"{conversation_id}.{own}"
+    assert first["clientMessageId"] == own
+    assert api.say(conversation_id, "x", clientMessageId=own) == first
+    body = {"role": "user", "content": said("y"), "clientMessageId": own}
     other = api.call("POST", f"/conversations/{conversation_id}/messages", body)
     assert (other.status, other.body["error"]["code"]) == (422, "IdempotencyMismatch")
 
