@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run token test test-fast check synth deploy destroy tools not-local clean
+.PHONY: help run token audit test test-fast check synth deploy destroy tools not-local clean
 
 PYTHON := .venv/bin/python
 ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
@@ -26,6 +26,9 @@ run: .venv/installed  ## the service on this machine (PORT=8080 LOCAL_DIR=.local
 
 token: .venv/installed  ## a token for a service that runs with AUTH=jwt (USER=alice GROUPS=admin LOCAL_DIR=.local)
 	@exec $(PYTHON) -m infra.local.sign_in --user '$(or $(USER),alice)' --groups '$(GROUPS)' --local-dir '$(LOCAL_DIR)'
+
+audit: .venv/installed  ## what is broken in what is stored (LOCAL_DIR=.local; ARGS=--help tells how to audit AWS)
+	@PYTHONPATH=functions $(PYTHON) -m audit --stack '$(LOCAL_DIR)/stack.json' $(ARGS)
 
 test: check  ## check, then all tests
 	$(PYTHON) -m pytest $(IN_TWO)

@@ -1,0 +1,1 @@
+"""The auditor: reads all that a deployment stores, and says which of its invariants are broken."""
