@@ -51,6 +51,8 @@ def message_json(message: Message) -> dict[str, Any]:
         "clientMessageId": message.client_message_id,
         "aiContext": message.ai_context,
         "metadata": message.metadata,
+        "promptTemplate": message.prompt_template,
+        "origin": message.origin,
         "usage": message.usage,
         "stopReason": message.stop_reason,
         "modelId": message.model_id,

@@ -1,8 +1,8 @@
-"""Whether a conversation is there for somebody. Foreign, missing, deleted and expired look alike."""
+"""Whether a conversation is there for somebody. Foreign, missing, deleted and expired look alike in our own API."""
 
 from conversations import ids
 from conversations.clock import Clock
-from conversations.errors import NotFoundError
+from conversations.errors import ForeignError, MessageNotFoundError, NotFoundError
 from conversations.model import Conversation, Message, Snapshot
 from conversations.store import Store
 
@@ -14,13 +14,13 @@ def standing(snapshot: Snapshot, owner: str | None, now_ns: int) -> Conversation
     """The conversation of a snapshot, if it stands and is the owner's.
 
     Raises:
-        NotFoundError: otherwise.
+        NotFoundError: otherwise; ``ForeignError`` if it stands and is somebody else's.
     """
     conversation = snapshot.conversation
     if conversation is None or not conversation.stands(now_ns):
         raise NotFoundError("There is no such conversation.")
     if owner is not ANY_OWNER and conversation.owner != owner:
-        raise NotFoundError("There is no such conversation.")
+        raise ForeignError("There is no such conversation.")
     return conversation
 
 
@@ -49,19 +49,25 @@ def read_message(
     head = standing(snapshot, owner, clock.now_ns())
     message = snapshot.messages.get(message_id)
     if message is None or message.conversation_id != head.chain_id:
-        raise NotFoundError("There is no such message.")
+        raise MessageNotFoundError("There is no such message.")
     return head, store.load([message])[0]
 
 
-def snapshot_of(store: Store, conversation_id: str, *, messages: list[str], turn_of: str | None = None) -> Snapshot:
-    """A consistent read of a conversation with messages and a turn; ids that cannot be its own are not asked for."""
+def snapshot_of(
+    store: Store, conversation_id: str, *, messages: list[str], turn_of: str | None = None, trace: str | None = None
+) -> Snapshot:
+    """A consistent read of a conversation with messages, a turn and a trace.
+
+    Ids that cannot be its own are not asked for.
+    """
     if not ids.is_conversation_id(conversation_id):
         return Snapshot(None)
     own = [message_id for message_id in messages if _may_belong(message_id, conversation_id)]
     turns = [turn_of] if turn_of is not None and _may_belong(turn_of, conversation_id) else []
-    return store.snapshot(conversation_id, messages=own, turns=turns)
+    traces = [trace] if trace is not None and _may_belong(trace, conversation_id) else []
+    return store.snapshot(conversation_id, messages=own, turns=turns, traces=traces)
 
 
 def _may_belong(message_id: str, conversation_id: str) -> bool:
-    chain = message_id.partition(".")[0]
+    chain = ids.chain_of(message_id)
     return ids.conversation_of(chain) == conversation_id and ids.belongs_to(message_id, chain)

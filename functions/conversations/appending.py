@@ -167,6 +167,8 @@ _CARRIED = (
     "client_message_id",
     "ai_context",
     "metadata",
+    "prompt_template",
+    "origin",
     "tool_configuration",
     "asks",
     "usage",
@@ -187,7 +189,7 @@ def _with_questions(store: Store, head: Conversation, snapshot: Snapshot, drafts
     resolved: list[Draft] = []
     for place, draft in enumerate(drafts):
         question = draft.associated_user_message_id
-        if draft.role != "assistant":
+        if draft.role != "assistant" or draft.answers_none:
             resolved.append(draft)
         elif question is not None:
             _check_question(head, snapshot, question, _field(place, drafts))

@@ -5,6 +5,7 @@ not got yet is noticed and fetched by its id with a consistent read, one read fo
 gap is first asked of the index again, which may have caught up by then.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from conversations.clock import from_timestamp, to_timestamp
@@ -14,6 +15,7 @@ from conversations.store import Span, Store
 
 WIDE_GAP = 8
 _MOST_REPAIRS = 1000
+_FIRST_PAGE, _LARGEST_PAGE = 20, 500
 
 
 @dataclass(slots=True)
@@ -45,14 +47,14 @@ def end_of(head: Conversation) -> Place:
 BEGINNING = Place(None, None, 0)
 
 
-def walk_back(store: Store, chain_id: str, start: Place, limit: int) -> Walk:
+def walk_back(store: Store, head: Conversation, start: Place, limit: int) -> Walk:
     """Up to ``limit`` messages, newest first, from the message at ``start`` on.
 
     ``start.created_at`` may be any time from that message's to just before the next one's.
     """
     if start.message_id is None or limit <= 0:
         return Walk()
-    return _BackwardWalk(store, Span(chain_id, latest=start.created_at), start, limit).go()
+    return _BackwardWalk(store, head, start, limit).go()
 
 
 def walk_forward(store: Store, head: Conversation, after: Place, limit: int) -> Walk:
@@ -62,9 +64,9 @@ def walk_forward(store: Store, head: Conversation, after: Place, limit: int) -> 
         return Walk()
     earliest = just_after(after.created_at) if after.created_at else None
     span = Span(head.chain_id, earliest=earliest, latest=head.last_message_at)
-    found = store.indexed(span, newest_first=False, limit=due)
+    found = _indexed(store, head, span, newest_first=False, limit=due)
     if _missing(found, after, due) > WIDE_GAP:
-        found = store.indexed(span, newest_first=False, limit=due)
+        found = _indexed(store, head, span, newest_first=False, limit=due)
     walk, last = Walk(), after.message_id
     for message in found:
         _fill(store, walk, newest=message.previous_message_id, stop=last)
@@ -74,6 +76,40 @@ def walk_forward(store: Store, head: Conversation, after: Place, limit: int) -> 
         _fill(store, walk, newest=head.last_message_id, stop=last)
     del walk.messages[due:]
     return walk
+
+
+def forward(store: Store, head: Conversation, after: Place = BEGINNING, *, due: int | None = None) -> Iterator[Message]:
+    """All messages that follow the one at ``after``, oldest first, read by and by; about ``due`` will be taken."""
+    place, due = after, head.message_count if due is None else due
+    while messages := walk_forward(store, head, place, _page(due)).messages:
+        yield from messages
+        last, due = messages[-1], due - len(messages)
+        place = Place(last.id, last.created_at, last.position or place.position + len(messages))
+
+
+def backward(store: Store, head: Conversation, *, due: int | None = None) -> Iterator[Message]:
+    """All messages, newest first, read by and by; about ``due`` will be taken."""
+    place, due = end_of(head), head.message_count if due is None else due
+    while (walk := walk_back(store, head, place, _page(due))).messages:
+        yield from walk.messages
+        last, due = walk.messages[-1], due - len(walk.messages)
+        position = (last.position or place.position - len(walk.messages) + 1) - 1
+        place = Place(walk.following, just_before(last.created_at), max(0, position))
+
+
+def _page(due: int) -> int:
+    return min(max(due, _FIRST_PAGE), _LARGEST_PAGE)
+
+
+def _indexed(store: Store, head: Conversation, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
+    """What the index has of a span, but for what was changed in place lately: that is read by its id."""
+    found = store.indexed(span, newest_first=newest_first, limit=limit)
+    changed = head.changed_lately
+    doubtful = [message.id for message in found if changed is None or message.position in changed]
+    if not doubtful:
+        return found
+    now = store.messages(doubtful)
+    return [now.get(message.id, message) for message in found]
 
 
 def just_before(timestamp: str) -> str:
@@ -108,9 +144,10 @@ def _fill(store: Store, walk: Walk, *, newest: str | None, stop: str | None) -> 
 class _BackwardWalk:
     """The state of one walk back: what the index gave, and what was taken of it."""
 
-    def __init__(self, store: Store, span: Span, start: Place, limit: int) -> None:
+    def __init__(self, store: Store, head: Conversation, start: Place, limit: int) -> None:
         self._store = store
-        self._span = span
+        self._head = head
+        self._span = Span(head.chain_id, latest=start.created_at)
         self._start = start
         self._limit = limit
         self._walk = Walk()
@@ -130,7 +167,7 @@ class _BackwardWalk:
         return self._walk
 
     def _ask_index(self) -> None:
-        found = self._store.indexed(self._span, newest_first=True, limit=self._limit)
+        found = _indexed(self._store, self._head, self._span, newest_first=True, limit=self._limit)
         self._in_hand |= {message.id: message for message in found}
 
     def _fetch(self, message_id: str) -> Message | None:

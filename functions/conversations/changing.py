@@ -7,6 +7,7 @@ from conversations.access import read_head
 from conversations.clock import Clock, to_timestamp
 from conversations.creating import expires_at
 from conversations.model import About, Conversation
+from conversations.notes import Notes
 from conversations.retrying import until_written
 from conversations.store import Store
 
@@ -76,6 +77,7 @@ def _cleared(head: Conversation, cleared_at: str) -> Conversation:
         message_count=0,
         last_message_id=None,
         last_system_message_id=None,
+        notes=Notes(),
         version=head.version + 1,
         cleared_at=cleared_at,
     )

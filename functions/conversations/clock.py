@@ -43,6 +43,12 @@ def from_timestamp(timestamp: str) -> int:
     return int(seconds) * NANOSECONDS + int(fraction)
 
 
+def shown_time(timestamp: str) -> str:
+    """A timestamp as OpenSearch prints it: zeros at the end are dropped, but for three digits."""
+    whole, fraction = timestamp[:-1].split(".")
+    return f"{whole}.{fraction.rstrip('0'):0<3}Z"
+
+
 def is_timestamp(text: str) -> bool:
     """Whether ``to_timestamp`` can have made this: a time since the epoch that there is, in ASCII digits."""
     if not TIMESTAMP.match(text):

@@ -33,6 +33,11 @@ def is_blank_text(block: Block) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
+def visible(text: str | None) -> str | None:
+    """The text, unless it is blank."""
+    return text if text and not text.isspace() else None
+
+
 def check_content(content: object, *, field: str = "content") -> Sequence[Block]:
     """The content as blocks.
 

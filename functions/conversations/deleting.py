@@ -17,6 +17,7 @@ from conversations.errors import (
     NotFoundError,
 )
 from conversations.model import About, Conversation
+from conversations.notes import Notes
 from conversations.retrying import until_written
 from conversations.store import Outcome, Store
 
@@ -115,4 +116,5 @@ def tombstone_of(conversation: Conversation, deleted_at: str) -> Conversation:
         deleted_at=deleted_at,
         session_record_id=ids.session_record_id(conversation.owner, session_id) if session_id is not None else None,
         request_hash=conversation.request_hash,
+        notes=Notes(traces=conversation.notes.traces),
     )

@@ -30,6 +30,32 @@ def put(table: str, item: Item, *, new: bool = False) -> dict[str, Any]:
     return {"Put": {"TableName": table, "Item": item, **condition}}
 
 
+def put_again(table: str, item: Item) -> dict[str, Any]:
+    """Write an item in the place of the one that it was made from by one change."""
+    read = int(item[schema.REV]["N"]) - 1
+    return {
+        "Put": {
+            "TableName": table,
+            "Item": item,
+            "ConditionExpression": f"{schema.REV} = :read",
+            "ExpressionAttributeValues": {":read": {"N": str(read)}},
+        }
+    }
+
+
+def traces_of(table: str, parent_id: str) -> dict[str, Any]:
+    """The query of a message's traces, in the order of their numbers."""
+    return {
+        "TableName": table,
+        "IndexName": schema.TRACES_INDEX,
+        "KeyConditionExpression": f"{schema.TRACE_CONVERSATION_ID} = :chain AND begins_with({schema.TRACE_KEY}, :keys)",
+        "ExpressionAttributeValues": {
+            ":chain": {"S": ids.chain_of(parent_id)},
+            ":keys": {"S": codec.trace_keys_of(parent_id)},
+        },
+    }
+
+
 def move(table: str, head: Conversation, moved: Conversation) -> dict[str, Any]:
     """The update from ``head`` to ``moved`` on condition that the item still is as it was read."""
     before, after = codec.conversation_to_item(head), codec.conversation_to_item(moved)

@@ -4,6 +4,8 @@ ServiceError
 ├── InvalidRequestError      what was sent breaks a rule; names the field
 │   └── InvalidCursorError
 ├── NotFoundError            missing, deleted, expired or somebody else's: they look alike
+│   ├── ForeignError             somebody else's
+│   ├── MessageNotFoundError     the conversation is there, the message is not
 │   └── CurrentMessageNotFoundError
 ├── ConflictError
 │   ├── AlreadyAnsweredError
@@ -55,6 +57,14 @@ class NotFoundError(ServiceError):
     """There is no such thing, or it is not the caller's."""
 
     code = "NotFound"
+
+
+class ForeignError(NotFoundError):
+    """It is there and is somebody else's. Our own API says what it says of what is missing."""
+
+
+class MessageNotFoundError(NotFoundError):
+    """The conversation is there, and no such message of it."""
 
 
 class CurrentMessageNotFoundError(NotFoundError):

@@ -203,7 +203,7 @@ class _Reader:
             last = walk.messages[-1]
 
     def _walk(self, start: Place, limit: int) -> Walk:
-        return walk_back(self._store, self._head.chain_id, start, limit)
+        return walk_back(self._store, self._head, start, limit)
 
     def _loaded(self, messages: Sequence[Message]) -> Iterator[Message]:
         for first in range(0, len(messages), _LOADED_AT_ONCE):

@@ -2,7 +2,7 @@
 
 ``<conversation>[~<chain>].<local>`` names a message, so that a message and the right to see it are one read, and nobody
 can collide with another's. ``<message>.response`` is the answer to a message and ``<message>.turn`` the state of its
-turn. To callers all ids are opaque.
+turn; ``<conversation>[~<chain>].trace.<number>`` is a trace. To callers all ids are opaque.
 """
 
 import re
@@ -16,6 +16,8 @@ LONGEST_MESSAGE_ID = 256
 RESPONSE_SUFFIX = ".response"
 _CONVERSATION_ID = re.compile(r"[A-Za-z0-9_-]{20}\Z")
 TURN_SUFFIX = ".turn"
+_TRACE = ".trace."
+_TRACE_ID = re.compile(r"[A-Za-z0-9_~-]+\.trace\.([1-9][0-9]{0,9})")
 _DIGEST_LENGTH = 22  # 132 bits in base64
 _RANDOM_BYTES = 15  # 20 characters in base64
 _LOCAL_BYTES = 12  # 16 characters in base64
@@ -84,6 +86,27 @@ def is_response_id(item_id: str) -> bool:
 def turn_id(question_id: str) -> str:
     """The id of the item with the state of a message's turn."""
     return question_id + TURN_SUFFIX
+
+
+def trace_id(chain: str, ordinal: int) -> str:
+    """The id of the nth trace of a chain. No message has such an id: only answers have a dot in their last part."""
+    return f"{chain}{_TRACE}{ordinal}"
+
+
+def trace_ordinal(candidate: str) -> int | None:
+    """The number in the id of a trace; ``None`` if it is none."""
+    match = _TRACE_ID.fullmatch(candidate)
+    return int(match[1]) if match else None
+
+
+def is_response(message_id: str) -> bool:
+    """Whether a message's id is that of an answer to another."""
+    return message_id.endswith(RESPONSE_SUFFIX)
+
+
+def chain_of(item_id: str) -> str:
+    """The chain that the id of a message or trace names."""
+    return item_id.partition(".")[0]
 
 
 def session_record_id(owner: str, session_id: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from conversations import ids
 from conversations.clock import NANOSECONDS
+from conversations.notes import Mark, Notes
 
 Role = Literal["user", "assistant", "system", "tool"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
@@ -35,6 +36,7 @@ class Conversation:
     ``version`` is raised by every write. ``about`` is ``None`` while it stands in an item of its own that was not read.
     Timestamps are RFC 3339 with nine fraction digits; ``expires_at`` is in seconds since the epoch. With ``deleted_at``
     it is a tombstone, which holds no content; only then ``session_record_id`` names the record of its session id.
+    ``read_at_ns`` is the time at which a store read it.
     """
 
     id: str
@@ -54,6 +56,8 @@ class Conversation:
     cleared_at: str | None = None
     session_record_id: str | None = None
     request_hash: str | None = None
+    notes: Notes = field(default_factory=Notes)
+    read_at_ns: int = field(default=0, compare=False)
 
     @property
     def chain_id(self) -> str:
@@ -64,6 +68,17 @@ class Conversation:
         """Neither deleted nor expired; what has expired is invisible before it is removed."""
         return self.deleted_at is None and (self.expires_at is None or now_ns < self.expires_at * NANOSECONDS)
 
+    @property
+    def settled(self) -> Mark:
+        """How many changes and traces of the present chain the indexes had when this was read."""
+        return self.notes.settled(self.read_at_ns // NANOSECONDS)
+
+    @property
+    def changed_lately(self) -> frozenset[int] | None:
+        """The places of which the indexes may show something older; ``None``: of any."""
+        places = self.notes.changed_since(self.settled.changes)
+        return None if places is None else frozenset(places)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -72,6 +87,7 @@ class Draft:
     ``local`` is the last part of its id, chosen once for a request, so that trying again finds what was written.
     ``large_key`` names the object that its bulky part has been written to, if it is too large for an item. ``receipt``
     is the local part of a record to be written beside it, when its id cannot be known again from the request alone.
+    ``answers_none``: an assistant's message that belongs to no question, whatever stands before it.
     """
 
     local: str
@@ -81,6 +97,8 @@ class Draft:
     client_message_id: str | None = None
     ai_context: Any = None
     metadata: Mapping[str, Any] | None = None
+    prompt_template: str | None = None
+    origin: str | None = None
     tool_configuration: Mapping[str, Any] | None = None
     asks: bool = False
     usage: Mapping[str, Any] | None = None
@@ -88,6 +106,7 @@ class Draft:
     model_id: str | None = None
     large_key: str | None = None
     receipt: str | None = None
+    answers_none: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +116,7 @@ class Message:
     ``tokens`` is an estimate. ``asks`` says that a turn was asked for with the message. ``large_key`` names the object
     that holds the content and all else that is bulky, until it has been read; ``readable`` is false when that object is
     gone. ``system_message_id`` names the last system message before this one, so that those outside a window can be
-    found.
+    found. ``rev`` and ``updated_at`` are of the last change in place, which ``change_id`` tells from others.
     """
 
     id: str
@@ -111,6 +130,8 @@ class Message:
     client_message_id: str | None = None
     ai_context: Any = None
     metadata: Mapping[str, Any] | None = None
+    prompt_template: str | None = None
+    origin: str | None = None
     tool_configuration: Mapping[str, Any] | None = None
     asks: bool = False
     tokens: int = 0
@@ -123,6 +144,40 @@ class Message:
     receipt: str | None = None
     readable: bool = True
     rev: int = 1
+    updated_at: str | None = None
+    change_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A step on the way to an answer. It stands beside the chain: no message, and in no history.
+
+    ``parent_id`` is the message that it belongs to, ``number`` its place among that message's traces as its writer
+    counts them (it may be below zero, and given twice). ``ordinal`` counts 1, 2, 3 in the order of writing. ``nonce``
+    tells the request that wrote it.
+    """
+
+    id: str
+    chain_id: str
+    ordinal: int
+    parent_id: str
+    number: int
+    created_at: str
+    input: str | None = None
+    response: str | None = None
+    prompt_template: str | None = None
+    origin: str | None = None
+    additional_info: Mapping[str, Any] = field(default_factory=dict)
+    updated_at: str = ""
+    version: int = 1
+    nonce: str | None = None
+    change_id: str | None = None
+    large_key: str | None = None
+    readable: bool = True
+
+    @property
+    def conversation_id(self) -> str:
+        return ids.conversation_of(self.chain_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +204,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What one consistent read found: the conversation, and those of the messages and turns asked for that exist."""
+    """What one consistent read found: the conversation, and what exists of the items asked for, by id.
+
+    Turns stand under the id of their message.
+    """
 
     conversation: Conversation | None
     messages: Mapping[str, Message] = field(default_factory=dict)
     turns: Mapping[str, Turn] = field(default_factory=dict)
+    traces: Mapping[str, Trace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def read_page(
     while place is not None and len(page) < limit and not is_full:
         due = min(limit - len(page), _READ_AT_ONCE)
         back = order == "desc"
-        walk = walk_back(store, head.chain_id, place, due) if back else walk_forward(store, head, place, due)
+        walk = walk_back(store, head, place, due) if back else walk_forward(store, head, place, due)
         repairs += walk.repairs
         fitting = _fitting(store, walk.messages, space)
         is_full = len(fitting) < len(walk.messages)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from conversations.model import Conversation, Draft, Message, Snapshot, Turn
+from conversations.model import Conversation, Draft, Message, Snapshot, Trace, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,15 @@ class Store(Protocol):
     """
 
     def snapshot(
-        self, conversation_id: str, *, messages: Sequence[str] = (), turns: Sequence[str] = (), about: bool = False
+        self,
+        conversation_id: str,
+        *,
+        messages: Sequence[str] = (),
+        turns: Sequence[str] = (),
+        traces: Sequence[str] = (),
+        about: bool = False,
     ) -> Snapshot:
-        """One consistent read of a conversation, of messages, and of the turns of messages.
+        """One consistent read of a conversation, of messages, of the turns of messages, and of traces.
 
         ``about`` also reads what stands in an item of its own.
         """
@@ -62,11 +68,32 @@ class Store(Protocol):
     def load(self, messages: Sequence[Message]) -> list[Message]:
         """The same messages with the parts that stand elsewhere read in; one whose object is gone is unreadable."""
 
+    def traces(self, trace_ids: Iterable[str]) -> dict[str, Trace]:
+        """A consistent read of the traces that exist of those named."""
+
+    def indexed_traces(self, parent_id: str, *, limit: int) -> list[Trace]:
+        """A message's traces by number, then as they were written, as the index has them."""
+
+    def load_traces(self, traces: Sequence[Trace]) -> list[Trace]:
+        """The same traces with the parts that stand elsewhere read in; one whose object is gone is unreadable."""
+
     def shelve(self, conversation_id: str, drafts: Sequence[Draft]) -> list[Draft]:
         """Write what of the drafts is too large for an item to objects of its own, before they are appended."""
 
     def unshelve(self, drafts: Sequence[Draft]) -> None:
         """Remove the objects that ``shelve`` wrote for drafts that were not appended after all."""
+
+    def shelve_message(self, message: Message) -> Message:
+        """A message that is being changed, with what is too large for an item written to a new object.
+
+        The object that it had before stays, and is removed when the change has been written (``remove_objects``).
+        """
+
+    def shelve_trace(self, trace: Trace) -> Trace:
+        """The same for a trace, be it new or changed."""
+
+    def remove_objects(self, keys: Sequence[str]) -> None:
+        """Remove objects that no item names any longer."""
 
     def create(self, conversation: Conversation, *, session_replaces: str | None = None) -> None:
         """Write a conversation and, with a session id, let the id stand for it.
@@ -86,6 +113,25 @@ class Store(Protocol):
         Raises:
             AlreadyStoredError: one of the messages, or a receipt, exists.
         """
+
+    def change(
+        self, head: Conversation, moved: Conversation, changed: Sequence[Message], added: Sequence[Message] = ()
+    ) -> None:
+        """Replace ``head`` by ``moved``, and messages by what one change (``rev`` + 1) made of them; add others.
+
+        Raises:
+            AlreadyStoredError: one of those to be added exists.
+        """
+
+    def add_trace(self, head: Conversation, moved: Conversation, trace: Trace) -> None:
+        """Replace ``head`` by ``moved`` if it is still as it was read, and add the trace.
+
+        Raises:
+            AlreadyStoredError: there is one of that id.
+        """
+
+    def change_trace(self, head: Conversation, moved: Conversation, trace: Trace) -> None:
+        """Replace ``head`` by ``moved``, and a trace by what one change (``version`` + 1) made of it."""
 
     def bury(self, tombstone: Conversation, *, expects: Conversation | None) -> None:
         """Write a tombstone in the place of a conversation that is still as it was read (``None``: that is missing)."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from conversations.dynamo import DynamoStore
-from conversations.model import Message
+from conversations.model import Message, Trace
 from conversations.store import Listed, Span
 
 
@@ -15,6 +15,8 @@ class LaggingStore:
         self._store = store
         self._withheld: Callable[[Message], bool] = lambda _: False
         self._withheld_conversations: set[str] = set()
+        self._withheld_traces: set[str] = set()
+        self.trace_reads = 0
         self.index_queries = 0
         self.reads_by_id = 0
         self.catches_up_after: int | None = None
@@ -27,6 +29,17 @@ class LaggingStore:
 
     def withhold_conversations(self, conversation_ids: Iterable[str]) -> None:
         self._withheld_conversations = set(conversation_ids)
+
+    def withhold_traces(self, trace_ids: Iterable[str]) -> None:
+        self._withheld_traces = set(trace_ids)
+
+    def indexed_traces(self, parent_id: str, *, limit: int) -> list[Trace]:
+        found = self._store.indexed_traces(parent_id, limit=limit + 50)
+        return [trace for trace in found if trace.id not in self._withheld_traces][:limit]
+
+    def traces(self, trace_ids: Iterable[str]) -> dict[str, Trace]:
+        self.trace_reads += 1
+        return self._store.traces(trace_ids)
 
     def indexed(self, span: Span, *, newest_first: bool, limit: int) -> list[Message]:
         self.index_queries += 1

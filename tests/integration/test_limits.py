@@ -10,7 +10,7 @@ import pytest
 from api.strict_json import LARGEST_ESCAPED_BYTES, escaped_size
 from api.wire import LARGEST_ANSWER_BYTES
 from conversations.access import read_head
-from conversations.codec.messages import LARGEST_UNPACKED_BYTES
+from conversations.codec.bulk import LARGEST_UNPACKED_BYTES
 from conversations.model import Message
 from conversations.reading import Order, Room, read_page
 from tests.bed.in_process import Answer, Api

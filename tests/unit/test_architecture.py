@@ -19,7 +19,10 @@ PARTS = {
     "clients": {"conversation_memory"},
 }
 OURS = {"audit", "api", "turn", "cleanup", "conversations", "infra", "clients", "tests", "conversation_memory"}
-ADAPTERS = {"aws_errors", "bedrock", "clients", "dynamo", "dynamo_cleaning", "dynamo_requests", "objects"}
+ADAPTERS = {
+    *("aws_errors", "bedrock", "bulky", "clients", "dynamo", "dynamo_calls", "dynamo_cleaning", "dynamo_requests"),
+    "objects",
+}
 CLOCKS = {("time", "time"), ("time", "time_ns"), ("time", "sleep"), ("datetime", "now"), ("datetime", "utcnow")}
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations import codec, schema
-from conversations.codec.messages import LARGEST_UNPACKED_BYTES
+from conversations.codec.bulk import LARGEST_UNPACKED_BYTES
 from conversations.model import About, Conversation, Draft, Message, Turn
 from tests.bed.messages import said
 

@@ -5,6 +5,7 @@ nulls and emoji as they were. The document is text while it is small, compressed
 above 32 KB its bulky part stands in an object of its own (``large``), which costs a hundredth of the write units.
 """
 
+from conversations.codec.bulk import LARGEST_BODY_BYTES
 from conversations.codec.conversations import (
     SHORT_ABOUT_BYTES,
     about_from_json,
@@ -16,7 +17,6 @@ from conversations.codec.conversations import (
     empty_about_item,
 )
 from conversations.codec.messages import (
-    LARGEST_BODY_BYTES,
     bulk_of,
     message_from_item,
     message_to_item,
@@ -27,6 +27,7 @@ from conversations.codec.messages import (
 from conversations.codec.outcomes import OUTCOME_KEPT_S, outcome_from_item, outcome_to_item
 from conversations.codec.packing import WRITE_UNIT_BYTES, Item, to_json
 from conversations.codec.tombstones import is_tombstone
+from conversations.codec.traces import bulk_of_trace, trace_from_item, trace_keys_of, trace_to_item, trace_with_bulk
 from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "about_of_item",
     "about_to_json",
     "bulk_of",
+    "bulk_of_trace",
     "conversation_from_item",
     "conversation_to_item",
     "empty_about_item",
@@ -53,6 +55,10 @@ __all__ = [
     "receipt_from_item",
     "receipt_item",
     "to_json",
+    "trace_from_item",
+    "trace_keys_of",
+    "trace_to_item",
+    "trace_with_bulk",
     "turn_from_item",
     "turn_to_item",
     "with_bulk",

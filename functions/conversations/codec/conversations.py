@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from conversations import ids, schema
-from conversations.codec.packing import Item, number_in, packed, size_of, text_in, to_json, unpacked
+from conversations.codec.notes import notes_from_text, notes_to_text
+from conversations.codec.packing import WRITE_UNIT_BYTES, Item, number_in, packed, size_of, text_in, to_json, unpacked
 from conversations.codec.tombstones import is_tombstone, tombstone_from_item, tombstone_to_item
 from conversations.model import About, Conversation
+from conversations.notes import Notes
 
 SHORT_ABOUT_BYTES = 256
 _ABOUT_ELSEWHERE = "elsewhere"
@@ -41,7 +44,18 @@ def conversation_to_item(conversation: Conversation) -> Item:
         schema.EXPIRES_AT: conversation.expires_at,
     }
     item: Item = {name: {"S": text} for name, text in texts.items() if text is not None}
-    return item | {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
+    item |= {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
+    return item | _notes_in(item, conversation.notes)
+
+
+def _notes_in(item: Item, notes: Notes) -> Item:
+    """The notes of a head whose item holds the rest already: as many places as there is room for."""
+    if notes == Notes():
+        return {}
+    room = WRITE_UNIT_BYTES - size_of(item) - len(schema.NOTES)
+    while notes.changed and len(notes_to_text(notes)) > room:
+        notes = replace(notes, changed=notes.changed[1:])
+    return {schema.NOTES: {"S": notes_to_text(notes)}}
 
 
 def conversation_from_item(item: Item) -> Conversation:
@@ -65,6 +79,7 @@ def conversation_from_item(item: Item) -> Conversation:
         expires_at=number_in(item, schema.EXPIRES_AT),
         request_hash=text_in(item, schema.REQUEST_HASH),
         cleared_at=text_in(item, schema.CLEARED_AT),
+        notes=notes_from_text(item[schema.NOTES]["S"]) if schema.NOTES in item else Notes(),
     )
 
 

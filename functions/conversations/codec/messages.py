@@ -7,14 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from conversations import ids, schema
+from conversations.codec.bulk import bulk_of_document, document_of_bulk
 from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
 from conversations.model import Draft, Message
 
-LARGEST_BODY_BYTES = 32 * 1024
-LARGEST_UNPACKED_BYTES = 128 * 1024
-"""What may stand in an item before it is compressed: the messages of a page are unpacked together, and 5 MB of one
-letter are a few KB in an item.
-"""
 _ANSWERED = "messages"
 
 # Attribute of Message -> member of the document. What is bulky moves to an object of its own together.
@@ -22,6 +18,8 @@ _BULKY = {
     "content": "content",
     "ai_context": "aiContext",
     "metadata": "metadata",
+    "prompt_template": "promptTemplate",
+    "origin": "origin",
     "tool_configuration": "toolConfiguration",
 }
 _SMALL = {
@@ -39,19 +37,15 @@ _SMALL = {
     "request_hash": "requestHash",
     "large_key": "large",
     "receipt": "receipt",
+    "updated_at": "updatedAt",
+    "change_id": "changeId",
 }
 _MEMBERS = {member: attribute for attribute, member in (_SMALL | _BULKY).items()}
 
 
-def bulk_of(draft: Draft) -> bytes | None:
-    """What of a draft must stand in an object of its own, compressed; ``None`` when it fits into an item."""
-    text = to_json(_members(draft, _BULKY))
-    encoded = text.encode()
-    if len(encoded) <= LARGEST_BODY_BYTES:
-        return None
-    compressed = zlib.compress(encoded)
-    fits = len(encoded) <= LARGEST_UNPACKED_BYTES and len(compressed) <= LARGEST_BODY_BYTES
-    return None if fits else compressed
+def bulk_of(message: Draft | Message) -> bytes | None:
+    """What of a message must stand in an object of its own, compressed; ``None`` when it fits into an item."""
+    return bulk_of_document(_members(message, _BULKY))
 
 
 def with_bulk(message: Message, bulk: bytes) -> Message:
@@ -60,9 +54,7 @@ def with_bulk(message: Message, bulk: bytes) -> Message:
     Raises:
         ValueError, KeyError, zlib.error: the object is none that ``bulk_of`` made.
     """
-    document = json.loads(zlib.decompress(bulk))
-    if not isinstance(document, dict):
-        raise ValueError("The object of a message holds no JSON object.")
+    document = document_of_bulk(bulk)
     return replace(message, **{_MEMBERS[member]: document[member] for member in {"content"} | document.keys()})
 
 

@@ -4,8 +4,9 @@ A tombstone lacks the sort keys of the indexes of conversations, so no listing m
 """
 
 from conversations import schema
-from conversations.codec.packing import Item, text_in
+from conversations.codec.packing import Item, number_in, text_in
 from conversations.model import About, Conversation
+from conversations.notes import Notes
 
 
 def is_tombstone(item: Item) -> bool:
@@ -28,6 +29,7 @@ def tombstone_to_item(tombstone: Conversation) -> Item:
         schema.VERSION: tombstone.version,
         schema.CHAIN: tombstone.chain,
         schema.EXPIRES_AT: tombstone.expires_at,
+        schema.TRACE_COUNT: tombstone.notes.traces or None,
     }
     item: Item = {name: {"S": text} for name, text in texts.items() if text is not None}
     return item | {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
@@ -49,4 +51,5 @@ def tombstone_from_item(item: Item) -> Conversation:
         deleted_at=deleted_at,
         session_record_id=text_in(item, schema.SESSION_RECORD_ID),
         request_hash=text_in(item, schema.REQUEST_HASH),
+        notes=Notes(traces=number_in(item, schema.TRACE_COUNT) or 0),
     )

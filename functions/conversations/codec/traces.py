@@ -1,0 +1,100 @@
+"""Items of traces. They lack the keys of the index of messages and carry those of an index of their own."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from conversations import ids, schema
+from conversations.codec.bulk import bulk_of_document, document_of_bulk
+from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.model import Trace
+
+_LOWEST = -(2**31)
+
+# Attribute of Trace -> member of the document. What is bulky moves to an object of its own together.
+_BULKY = {
+    "input": "input",
+    "response": "response",
+    "prompt_template": "promptTemplate",
+    "origin": "origin",
+    "additional_info": "additionalInfo",
+}
+_SMALL = {
+    "parent_id": "parent",
+    "number": "number",
+    "created_at": "createdAt",
+    "updated_at": "updatedAt",
+    "nonce": "nonce",
+    "change_id": "changeId",
+    "large_key": "large",
+}
+_MEMBERS = {member: attribute for attribute, member in (_SMALL | _BULKY).items()}
+
+
+def trace_key(parent_id: str, number: int, ordinal: int) -> str:
+    """The sort key in the index: text order is the order of the numbers (32 bits, with a sign), then of writing."""
+    return f"{trace_keys_of(parent_id)}{number - _LOWEST:010d}#{ordinal:010d}"
+
+
+def trace_keys_of(parent_id: str) -> str:
+    """What the sort keys of all traces of a message begin with."""
+    return f"{parent_id}#"
+
+
+def trace_to_item(trace: Trace) -> Item:
+    """The item of a trace; what is in an object of its own is left out."""
+    document = _members(trace, _SMALL)
+    if trace.large_key is None:
+        document |= _members(trace, _BULKY)
+    item: Item = {
+        schema.ID: {"S": trace.id},
+        schema.TRACE_CONVERSATION_ID: {"S": trace.chain_id},
+        schema.TRACE_KEY: {"S": trace_key(trace.parent_id, trace.number, trace.ordinal)},
+        schema.REV: {"N": str(trace.version)},
+    }
+    return item | {schema.BODY: packed(to_json(document), others=size_of(item))}
+
+
+def trace_from_item(item: Item) -> Trace | None:
+    """The trace in an item, or ``None`` if the item is something else.
+
+    One that cannot be read keeps its place, which its key tells, and is not ``readable``.
+    """
+    ordinal = ids.trace_ordinal(item[schema.ID]["S"])
+    if ordinal is None or schema.TRACE_KEY not in item:
+        return None
+    parent_id, number, _ = item[schema.TRACE_KEY]["S"].rsplit("#", 2)
+    place: dict[str, Any] = {
+        "id": item[schema.ID]["S"],
+        "chain_id": item[schema.TRACE_CONVERSATION_ID]["S"],
+        "ordinal": ordinal,
+        "parent_id": parent_id,
+        "number": int(number) + _LOWEST,
+        "version": int(item[schema.REV]["N"]),
+    }
+    try:
+        document = dict(json.loads(unpacked(item[schema.BODY])))
+        return Trace(**{_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS} | place)
+    except (KeyError, ValueError, TypeError, zlib.error):
+        return Trace(**place, created_at="", readable=False)
+
+
+def bulk_of_trace(trace: Trace) -> bytes | None:
+    """What of a trace must stand in an object of its own, compressed; ``None`` when it fits into an item."""
+    return bulk_of_document(_members(trace, _BULKY))
+
+
+def trace_with_bulk(trace: Trace, bulk: bytes) -> Trace:
+    """The trace with what its object holds.
+
+    Raises:
+        ValueError, KeyError, zlib.error: the object is none that ``bulk_of_trace`` made.
+    """
+    return replace(trace, **{_MEMBERS[member]: value for member, value in document_of_bulk(bulk).items()})
+
+
+def _members(trace: Trace, names: Mapping[str, str]) -> dict[str, Any]:
+    found = ((member, getattr(trace, attribute)) for attribute, member in names.items())
+    return {member: value for member, value in found if value not in (None, {})}
