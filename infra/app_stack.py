@@ -66,7 +66,11 @@ class AppStack(cdk.Stack):
 
     def _parameters(self, options: Options) -> None:
         """The only physical names, since other stacks look the service up by them."""
-        values = {"api-url": self.http.api.api_endpoint, "turn-function-arn": self.turns.function.function_arn}
+        values = {
+            "api-url": self.http.api.api_endpoint,
+            "turn-function-arn": self.turns.function.function_arn,
+            "appsync-handler-arn": self.turns.for_appsync.function_arn,
+        }
         for name, value in values.items():
             ssm.StringParameter(
                 self,
@@ -82,6 +86,7 @@ class AppStack(cdk.Stack):
             "ApiFunctionName": self.api.function.function_name,
             "TurnFunctionName": self.turns.function.function_name,
             "TurnFunctionArn": self.turns.function.function_arn,
+            "AppSyncHandlerArn": self.turns.for_appsync.function_arn,
             "CleanupFunctionName": self.cleanup.function.function_name,
             "MessagesTable": data.messages.table_name,
             "ConversationsTable": data.conversations.table_name,

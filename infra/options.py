@@ -10,6 +10,7 @@ systemPrompt          (none)                 what every conversation's model is 
 historyTokens         100000                 how much of a history the model is sent
 maxOutputTokens       (the model's own)      how long an answer may be
 issuer, audience      (the stack's pool)     another OpenID issuer, and the audiences of its tokens (comma list)
+graphqlHosts          (none)                 names of AppSync APIs beside AWS's own for them (comma list)
 corsOrigins           (none)                 origins of front ends (comma list), or ``*``
 logRetentionDays      30; production 365     one of the periods that CloudWatch Logs knows
 alarmEmail            (none)                 who is told of alarms, after they confirmed the subscription
@@ -39,6 +40,7 @@ NAMES: Final = (
     "maxOutputTokens",
     "issuer",
     "audience",
+    "graphqlHosts",
     "corsOrigins",
     "logRetentionDays",
     "alarmEmail",
@@ -66,6 +68,7 @@ class Options:
     max_output_tokens: int | None
     issuer: str | None
     audience: tuple[str, ...]
+    graphql_hosts: tuple[str, ...]
     cors_origins: tuple[str, ...]
     log_retention_days: int
     alarm_email: str | None
@@ -101,6 +104,7 @@ class Options:
             else None,
             issuer=given.get("issuer"),
             audience=_listed(given.get("audience", "")),
+            graphql_hosts=_hosts(given.get("graphqlHosts", "")),
             cors_origins=_origins(given.get("corsOrigins", "")),
             log_retention_days=_retention(given.get("logRetentionDays"), production=stage in PRODUCTION_STAGES),
             alarm_email=_email(given.get("alarmEmail")),
@@ -161,6 +165,14 @@ def _origins(text: str) -> tuple[str, ...]:
         return origins
     allowed = "'*' alone, or origins such as https://example.com (no path, no slash at the end)"
     return tuple(_matching("corsOrigins", origin, r"[a-z][a-z0-9+.-]*://[^/\s*]+", allowed) for origin in origins)
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    """Names alone: what listens on the loopback of a function on AWS is Lambda itself."""
+    name = r"(?!localhost$)[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}"
+    return tuple(
+        _matching("graphqlHosts", host, name, "names of hosts, such as api.example.com") for host in _listed(text)
+    )
 
 
 def _email(text: str | None) -> str | None:

@@ -17,6 +17,7 @@ from infra.permissions import turn_permissions
 from infra.queues import dead_letter_queue, work_queue
 
 TIMEOUT: Final = cdk.Duration.minutes(10)
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")  # an AppSync API of one's own machine, for the local stage alone
 LEASE: Final = cdk.Duration.minutes(1)  # how long an attempt holds a turn without a sign of life
 
 
@@ -51,12 +52,27 @@ class Turns(Construct):
                 "MAX_OUTPUT_TOKENS": str(options.max_output_tokens or ""),
                 "SYSTEM_PROMPT": options.system_prompt,
                 "HISTORY_TOKENS": str(options.history_tokens),
+                "GRAPHQL_HOSTS": ",".join((*options.graphql_hosts, *(LOOPBACK if options.is_local else ()))),
             },
             memory_size=1024,
             timeout=TIMEOUT,
         )
         self.function: Final = self.handler.function
+        self.for_appsync: Final = self._alias_that_keeps_nothing()
         self._retry_then_mark_failed()
+
+    def _alias_that_keeps_nothing(self) -> lambda_.Alias:
+        """What AppSync invokes. Its events hold the user's token: one whose invocation breaks off (out of memory or
+        time) is not delivered again, and goes to no queue. The function itself raises none of them.
+        """
+        return lambda_.Alias(
+            self,
+            "AppSync",
+            alias_name="appsync",
+            version=self.function.latest_version,
+            retry_attempts=0,
+            max_event_age=cdk.Duration.minutes(1),
+        )
 
     def _retry_then_mark_failed(self) -> None:
         self.function.configure_async_invoke(

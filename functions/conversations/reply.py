@@ -40,6 +40,12 @@ class Reply:
         return [block for block in blocks if block]
 
     @property
+    def so_far(self) -> list[Block]:
+        """The text and the uses of tools that have come in, as far as they have: a tool's input is left out."""
+        blocks = (self._blocks[index].so_far() for index in sorted(self._blocks))
+        return [block for block in blocks if block]
+
+    @property
     def tool_uses(self) -> list[ToolUse]:
         """The tools that are asked for, in their order."""
         uses = (self._blocks[index].used() for index in sorted(self._blocks))
@@ -89,8 +95,12 @@ class _Text:
         self._whole.append(readable)
         return readable
 
+    @property
+    def readable(self) -> str:
+        return "".join(self._whole)
+
     def finished(self) -> str:
-        return "".join(self._whole) + _repaired(self._half)
+        return self.readable + _repaired(self._half)
 
 
 class _Block:
@@ -109,6 +119,13 @@ class _Block:
         for member in ("text", "signature"):
             if member in delta:
                 self._reasoning[member] = self._reasoning.get(member, "") + delta[member]
+
+    def so_far(self) -> Block:
+        """The block without what may still change; empty if that is all."""
+        if self.tool_use is not None:
+            return {"toolUse": self.tool_use}
+        text = self.text.readable
+        return {"text": text} if text else {}
 
     def used(self) -> ToolUse | None:
         """What is asked of a tool, if this is what the block is."""

@@ -100,6 +100,11 @@ class Said:
         return _BETWEEN_ROUNDS.join(filter(None, (self._text, self._reply.text)))
 
     @property
+    def so_far(self) -> list[Block]:
+        """The content so far, in its order: text as far as it has come, and uses of tools without their input."""
+        return self._content if self._is_taken else [*self._content, *self._reply.so_far]
+
+    @property
     def length(self) -> int:
         """The characters of the text so far (counted, not put together)."""
         between = len(_BETWEEN_ROUNDS) if self._text and self._reply.length else 0
@@ -135,15 +140,19 @@ class Said:
     def answer(self, model_id: str) -> Answer:
         """The answer, when nothing more is asked."""
         usages, latencies = self._with_reply()
-        is_taken = bool(self._tool_calls) and self._tool_calls[-1]["round"] == self.rounds
         return Answer(
-            content=self._content if is_taken else [*self._content, *self._blocks()],
+            content=self._content if self._is_taken else [*self._content, *self._blocks()],
             model_id=model_id,
             tool_calls=self._tool_calls,
             usage=_summed(usages),
             stop_reason=self._reply.stop_reason,
             latency_ms=sum(latencies) if latencies else None,
         )
+
+    @property
+    def _is_taken(self) -> bool:
+        """Whether the content of this round stands with that of the rounds before it."""
+        return bool(self._tool_calls) and self._tool_calls[-1]["round"] == self.rounds
 
     def _blocks(self) -> list[Block]:
         blocks = self._reply.content

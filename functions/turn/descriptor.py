@@ -31,6 +31,11 @@ class Descriptor:
     asked_key: str | None = None
 
 
+def is_of_appsync(event: object) -> bool:
+    """Whether an event is that of an Amplify conversation route, which ``turn.appsync`` takes."""
+    return isinstance(event, dict) and "graphqlApiEndpoint" in event
+
+
 def parse_descriptor(event: object) -> Descriptor:
     """The descriptor in an event.
 
@@ -39,8 +44,6 @@ def parse_descriptor(event: object) -> Descriptor:
     """
     if not isinstance(event, dict):
         raise InvalidRequestError("The event must be an object.", field="event")
-    if "graphqlApiEndpoint" in event:
-        raise InvalidRequestError("Events of AppSync are not taken here yet.", field="graphqlApiEndpoint")
     query = object_in(event, "messageHistoryQuery")
     model = object_in(event, "modelConfiguration")
     _check_names(query)

@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
@@ -10,8 +11,12 @@ from aws_lambda_powertools.metrics import Metrics
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from turn.descriptor import is_of_appsync
 from turn.settings import TurnSettings
-from turn.worker import Worker
+from turn.worker import RESERVE_NS, Worker
+
+if TYPE_CHECKING:
+    from turn.appsync.worker import AppSyncWorker
 
 warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
 
@@ -20,10 +25,11 @@ _clients = Clients()
 _clock = SystemClock()
 _logger = Logger()
 _metrics = Metrics()
+_model = BedrockModel(_clients.model)
 _worker = Worker(
     store=_clients.store(_settings.store, _clock),
     clock=_clock,
-    model=BedrockModel(_clients.model),
+    model=_model,
     settings=_settings,
     logger=_logger,
     metrics=_metrics,
@@ -32,9 +38,28 @@ _worker = Worker(
 
 @_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answers the message of a descriptor, or gives up the turns of a batch of the failure queue."""
+    """Answers the message of a descriptor or of an event of AppSync, or gives up a batch of the failure queue."""
     _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id)
     if isinstance(event, dict) and "Records" in event:
         return _worker.give_up(event["Records"])
+    if is_of_appsync(event):
+        give_up_at_ns = _clock.now_ns() + context.get_remaining_time_in_millis() * 1_000_000 - RESERVE_NS
+        return _appsync_worker().answer(event, give_up_at_ns)
     return _worker.answer(event, context.get_remaining_time_in_millis())
+
+
+@cache
+def _appsync_worker() -> "AppSyncWorker":
+    from turn.appsync.client import new_pool  # noqa: PLC0415 - a cold start does not pay for it
+    from turn.appsync.worker import AppSyncWorker  # noqa: PLC0415
+    from turn.reporting import Reports  # noqa: PLC0415
+
+    return AppSyncWorker(
+        pool=new_pool(),
+        clock=_clock,
+        model=_model,
+        settings=_settings,
+        logger=_logger,
+        reports=Reports(_logger, _metrics),
+    )

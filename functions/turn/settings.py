@@ -15,11 +15,12 @@ class TurnSettings:
     system_prompt: str
     history_tokens: int
     max_output_tokens: int | None
+    graphql_hosts: frozenset[str] = frozenset()
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "TurnSettings":
         """Raises ``KeyError`` that names every variable which is missing."""
-        names = ("MODEL_ID", "SYSTEM_PROMPT", "HISTORY_TOKENS", "MAX_OUTPUT_TOKENS")
+        names = ("MODEL_ID", "SYSTEM_PROMPT", "HISTORY_TOKENS", "MAX_OUTPUT_TOKENS", "GRAPHQL_HOSTS")
         values = require(env, *names, *StoreSettings.NAMES)
         return cls(
             store=StoreSettings.from_values(values),
@@ -27,4 +28,5 @@ class TurnSettings:
             system_prompt=values["SYSTEM_PROMPT"],
             history_tokens=int(values["HISTORY_TOKENS"]),
             max_output_tokens=int(values["MAX_OUTPUT_TOKENS"]) if values["MAX_OUTPUT_TOKENS"] else None,
+            graphql_hosts=frozenset(filter(None, values["GRAPHQL_HOSTS"].split(","))),
         )

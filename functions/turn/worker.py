@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations import turns
 from conversations.answering import Answered, Asking, answer
@@ -17,13 +17,13 @@ from conversations.errors import LeasedError, NotFoundError, ServiceError, Super
 from conversations.history import HistoryQuery
 from conversations.language_model import Model
 from conversations.store import Store
-from turn.descriptor import Descriptor, parse_descriptor
+from turn.descriptor import Descriptor, is_of_appsync, parse_descriptor
+from turn.reporting import Reports
 from turn.settings import TurnSettings
 
 RESERVE_NS = 10_000_000_000
 """What is kept of the function's time to end the turn in order."""
 _GIVEN_UP = {"code": "GivenUp", "message": "The answer failed several times; it may be asked again."}
-_METRICS = {"complete": "TurnsCompleted", "failed": "TurnsFailed", "superseded": "TurnsSuperseded"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Worker:
             answered = Answered("superseded")
         else:
             answered = answer(attempt, self.clock, self.model, self._asking(descriptor), give_up_at_ns=give_up_at_ns)
-        self._report(answered)
+        Reports(self.logger, self.metrics).report(answered)
         return {"outcome": answered.outcome, "attempt": answered.attempt}
 
     def give_up(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -68,11 +68,15 @@ class Worker:
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in left]}
 
     def _given_up(self, record: Mapping[str, Any]) -> bool:
+        event = _invoked_with(record["body"])
+        if is_of_appsync(event):  # it holds a token, which must not stay in the queue; the client cannot be reached
+            self.logger.warning("an event of AppSync was given up by Lambda")
+            return True
         try:
-            descriptor = parse_descriptor(_invoked_with(record["body"]))
+            descriptor = parse_descriptor(event)
             asked_key = descriptor.asked_key
             if turns.give_up(self.store, self.clock, _question(descriptor), _GIVEN_UP, asked_key=asked_key):
-                self.metrics.add_metric(_METRICS["failed"], MetricUnit.Count, 1)
+                Reports(self.logger, self.metrics).count("failed")
         except LeasedError:
             return False
         except ServiceError as error:
@@ -103,16 +107,6 @@ class Worker:
             inference_configuration={**most, **descriptor.inference_configuration},
             client_tools=descriptor.client_tools,
         )
-
-    def _report(self, answered: Answered) -> None:
-        self.metrics.add_metric(_METRICS[answered.outcome], MetricUnit.Count, 1)
-        if answered.repairs:
-            self.metrics.add_metric("FallbackReads", MetricUnit.Count, answered.repairs)
-        for name, metric in (("inputTokens", "InputTokens"), ("outputTokens", "OutputTokens")):
-            if name in answered.usage:
-                self.metrics.add_metric(metric, MetricUnit.Count, answered.usage[name])
-        extra = {"outcome": answered.outcome, "attempt": answered.attempt, "code": answered.error_code}
-        self.logger.info("answered", extra=extra)
 
 
 def _invoked_with(body: str) -> object:

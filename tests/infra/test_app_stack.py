@@ -17,6 +17,7 @@ def test_outputs_say_where_everything_is(default: Deployment) -> None:
         "ApiFunctionName": "ApiFunction",
         "TurnFunctionName": "TurnsTurnFunction",
         "TurnFunctionArn": "TurnsTurnFunction.Arn",
+        "AppSyncHandlerArn": "TurnsAppSync",
         "CleanupFunctionName": "CleanupFunction",
         "MessagesTable": "Messages",
         "ConversationsTable": "Conversations",
@@ -34,6 +35,7 @@ def test_other_stacks_find_the_service_by_its_stage(synthesise: Synthesise, stag
     assert {parameter["Name"]: parameter["Value"] for parameter in parameters} == {
         f"/conversation-memory/{stage}/api-url": "HttpApi.ApiEndpoint",
         f"/conversation-memory/{stage}/turn-function-arn": "TurnsTurnFunction.Arn",
+        f"/conversation-memory/{stage}/appsync-handler-arn": "TurnsAppSync",
     }
 
 

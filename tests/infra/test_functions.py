@@ -33,7 +33,8 @@ def test_all_functions_run_one_bundle_the_same_way(functions: dict[str, Any]) ->
 
 
 def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
-    deployment = synthesise(stage="dev2", systemPrompt="Be brief.", historyTokens="9000", maxOutputTokens="700")
+    given = {"systemPrompt": "Be brief.", "historyTokens": "9000", "maxOutputTokens": "700"}
+    deployment = synthesise(stage="dev2", **given, graphqlHosts="api.example.com")
     everyone = {
         "MESSAGES_TABLE": "Messages",
         "CONVERSATIONS_TABLE": "Conversations",
@@ -56,6 +57,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "POWERTOOLS_SERVICE_NAME": "conversation-memory-turn",
         "MODEL_ID": "amazon.nova-lite-v1:0",
         "MAX_OUTPUT_TOKENS": "700",
+        "GRAPHQL_HOSTS": "api.example.com",
     }
     assert deployment.environment("CleanupFunction") == {
         **everyone,
@@ -74,13 +76,31 @@ def test_the_api_ends_before_the_gateway_gives_up(functions: dict[str, Any]) -> 
 
 
 def test_a_failed_turn_is_asked_again_twice_and_then_queued(default: Deployment) -> None:
-    assert default.app.the_only("AWS::Lambda::EventInvokeConfig") == {
+    assert default.app.properties("AWS::Lambda::EventInvokeConfig")["TurnsTurnFunctionEventInvokeConfig"] == {
         "FunctionName": "TurnsTurnFunction",
         "Qualifier": "$LATEST",
         "MaximumEventAgeInSeconds": 15 * 60,
         "MaximumRetryAttempts": 2,
         "DestinationConfig": {"OnFailure": {"Destination": "TurnsFailures.Arn"}},
     }
+
+
+def test_an_event_of_appsync_is_never_kept(default: Deployment) -> None:
+    """It holds the user's token: Lambda neither delivers it again nor hands it to the queue of failures."""
+    assert default.app.the_only("AWS::Lambda::Alias") == {
+        "FunctionName": "TurnsTurnFunction",
+        "FunctionVersion": "$LATEST",
+        "Name": "appsync",
+    }
+    configurations = default.app.properties("AWS::Lambda::EventInvokeConfig").values()
+    assert [each for each in configurations if each["Qualifier"] != "$LATEST"] == [
+        {
+            "FunctionName": "TurnsTurnFunction",
+            "Qualifier": {"Fn::Select": [7, {"Fn::Split": [":", "TurnsAppSync"]}]},  # the name in the alias's ARN
+            "MaximumEventAgeInSeconds": 60,
+            "MaximumRetryAttempts": 0,
+        }
+    ]
 
 
 def test_the_turn_function_reads_its_own_failures(default: Deployment) -> None:

@@ -22,6 +22,7 @@ ENVIRONMENT = {
     "SYSTEM_PROMPT": "",
     "HISTORY_TOKENS": "1000",
     "MAX_OUTPUT_TOKENS": "",
+    "GRAPHQL_HOSTS": "",
     "CLEANUP_QUEUE_URL": "http://localhost/queue",
     "POWERTOOLS_METRICS_NAMESPACE": "test",
     "POWERTOOLS_LOG_LEVEL": "INFO",

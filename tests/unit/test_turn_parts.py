@@ -69,7 +69,6 @@ def test_nulls_and_unknown_members_are_tolerated() -> None:
             "modelConfiguration.inferenceConfiguration.topP",
         ),
         ({"toolsConfiguration": {"clientTools": [{}]}}, "toolsConfiguration.clientTools"),
-        ({"graphqlApiEndpoint": "https://example.org/graphql"}, "graphqlApiEndpoint"),
     ],
 )
 def test_what_is_malformed_is_refused_by_name(change: dict[str, Any], field: str) -> None:

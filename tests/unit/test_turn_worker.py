@@ -79,3 +79,20 @@ def test_what_is_no_record_of_an_invocation_does_not_keep_its_batch(
 
     assert answer == {"batchItemFailures": []}
     assert _failed(metrics) == 1
+
+
+def test_an_event_of_appsync_does_not_stay_in_the_queue(
+    worker: Worker, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It holds the user's token. Only one that was sent to the function and not to its alias can come here."""
+    _given_up(monkeypatch, True)
+    of_appsync = {
+        **EVENT,
+        "graphqlApiEndpoint": "https://a.example",
+        "request": {"headers": {"authorization": "ey.x.y"}},
+    }
+
+    assert worker.give_up([_record("0", of_appsync), _record("1")]) == {"batchItemFailures": []}
+
+    assert _failed(metrics) == 1
+    assert "ey.x.y" not in "".join(capsys.readouterr())

@@ -1,0 +1,113 @@
+"""What the turn function does with an event of AppSync.
+
+Such an event holds the user's token, and Lambda would keep what is raised: to deliver it again, and at last in the
+queue of failures. So nothing is ever raised here. What passes is tried again within the invocation, and what fails is
+told to the client.
+"""
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import SystemRandom
+from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from urllib3 import PoolManager
+
+from conversations.answering import Answered, Asking, answer
+from conversations.arrange import Window
+from conversations.clock import NANOSECONDS, Clock
+from conversations.errors import BusyError, ModelUnavailableError, ServiceError
+from conversations.language_model import Model
+from turn.appsync.attempt import AppSyncAttempt, tell_error
+from turn.appsync.client import GraphQLClient
+from turn.appsync.data_tools import DataTool
+from turn.appsync.event import Channel, Task, parse_channel, parse_task
+from turn.reporting import Reports
+from turn.settings import TurnSettings
+
+PAUSES_S = (2.0, 8.0, 30.0)
+"""The longest waits before the model is asked again. Lambda would ask after one and two minutes."""
+
+_random = SystemRandom()
+
+
+@dataclass(frozen=True, slots=True)
+class AppSyncWorker:
+    """Answers messages with a model over the AppSync API that an event names."""
+
+    pool: PoolManager
+    clock: Clock
+    model: Model
+    settings: TurnSettings
+    logger: Logger
+    reports: Reports
+
+    def answer(self, event: Mapping[str, Any], give_up_at_ns: int) -> dict[str, Any]:
+        """Answer the message of an event. Raises nothing, whatever happens."""
+        try:
+            return self._answer(event, give_up_at_ns)
+        except ServiceError as error:
+            self.logger.warning("refused", extra={"code": error.code, "field": error.field})
+            return {"outcome": "refused", "code": error.code}
+        except Exception as error:
+            self._log_fault(error)
+            return {"outcome": "failed", "code": ServiceError.code}
+
+    def _answer(self, event: Mapping[str, Any], give_up_at_ns: int) -> dict[str, Any]:
+        channel = parse_channel(event, self.settings.graphql_hosts)
+        self.logger.append_keys(conversation_id=channel.conversation_id, message_id=channel.current_message_id)
+        client = GraphQLClient(self.pool, self.clock, channel, give_up_at_ns=give_up_at_ns)
+        try:
+            answered = self._answered(client, channel, parse_task(event), give_up_at_ns)
+        except ServiceError as error:
+            tell_error(client, self.clock, channel, error, self.logger)
+            raise
+        except Exception:
+            unknown = ServiceError("The answer failed.")
+            tell_error(client, self.clock, channel, unknown, self.logger)
+            raise
+        self.reports.report(answered)
+        return {"outcome": answered.outcome, "attempt": answered.attempt}
+
+    def _answered(self, client: GraphQLClient, channel: Channel, task: Task, give_up_at_ns: int) -> Answered:
+        asking = self._asking(client, task)
+        for number, pause_s in enumerate((*PAUSES_S, None), start=1):
+            attempt = self._attempt(client, channel, task, number)
+            try:
+                return answer(attempt, self.clock, self.model, asking, give_up_at_ns=give_up_at_ns)
+            except (ModelUnavailableError, BusyError) as error:
+                left_s = (give_up_at_ns - self.clock.now_ns()) / NANOSECONDS
+                if attempt.has_shown or pause_s is None or pause_s >= left_s:
+                    attempt.fail(error)
+                    return Answered("failed", number, error_code=error.code)
+                self.clock.sleep(_random.uniform(pause_s / 2, pause_s))
+        raise AssertionError("the last attempt ends the loop")
+
+    def _attempt(self, client: GraphQLClient, channel: Channel, task: Task, number: int) -> AppSyncAttempt:
+        prompt = self.settings.system_prompt if task.system_prompt is None else task.system_prompt
+        return AppSyncAttempt(
+            client,
+            self.clock,
+            channel,
+            task,
+            system_prompt=prompt,
+            window=Window(max_tokens=self.settings.history_tokens),
+            logger=self.logger,
+            number=number,
+        )
+
+    def _asking(self, client: GraphQLClient, task: Task) -> Asking:
+        most = {"maxTokens": self.settings.max_output_tokens} if self.settings.max_output_tokens else {}
+        return Asking(
+            model_id=task.model_id or self.settings.model_id,
+            region=task.region,
+            inference_configuration={**most, **task.inference_configuration},
+            client_tools=task.client_tools,
+            tools=[DataTool(client, definition) for definition in task.data_tools],
+        )
+
+    def _log_fault(self, error: Exception) -> None:
+        """Where it happened, and no words of the error itself: they may repeat what the event holds."""
+        frames = traceback.format_tb(error.__traceback__)
+        self.logger.error("failed", extra={"error": type(error).__name__, "frames": frames})
