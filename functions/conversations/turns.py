@@ -162,22 +162,25 @@ def finish(store: Store, clock: Clock, question: Question, turn: Turn, answer: D
         BusyError: too many write the same conversation.
     """
     shelved = store.shelve(question.conversation_id, [answer])
+    tried: set[str] = set()
     try:
-        return until_written(lambda: _finish_once(store, clock, question, turn, shelved[0]), clock)
+        return until_written(lambda: _finish_once(store, clock, question, turn, shelved[0], tried), clock)
     except SupersededError:
         store.unshelve(shelved)
         raise
 
 
-def _finish_once(store: Store, clock: Clock, question: Question, turn: Turn, answer: Draft) -> Message:
+def _finish_once(store: Store, clock: Clock, question: Question, turn: Turn, answer: Draft, tried: set[str]) -> Message:
+    """``tried`` are the times of earlier tries, by which an answer that one of them wrote is told from another's."""
     head, _ = _own(store, clock, question, turn)
     now_ns = clock.now_ns()
     messages = placed(head, [answer], now_ns, None)
+    tried.add(messages[0].created_at)
     try:
         store.append(head, moved(head, messages, now_ns, touch=False), messages)
     except AlreadyStoredError as signal:
         written = store.message(messages[0].id)
-        if written is None or written.large_key != answer.large_key:
+        if written is None or written.created_at not in tried:
             raise SupersededError("complete") from signal
         return written  # by an earlier try of this very call
     return messages[0]

@@ -1,4 +1,6 @@
-"""The real store behind an index that lags: what a test withholds is missing from index queries, and only from them."""
+"""The real store behind an index that lags: what a test withholds is missing from index queries, or shown there as it
+was before a change, and only there.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,6 +18,8 @@ class LaggingStore:
         self._withheld: Callable[[Message], bool] = lambda _: False
         self._withheld_conversations: set[str] = set()
         self._withheld_traces: set[str] = set()
+        self._as_they_were: dict[str, Message] = {}
+        self._traces_as_they_were: dict[str, Trace] = {}
         self.trace_reads = 0
         self.index_queries = 0
         self.reads_by_id = 0
@@ -30,12 +34,18 @@ class LaggingStore:
     def withhold_conversations(self, conversation_ids: Iterable[str]) -> None:
         self._withheld_conversations = set(conversation_ids)
 
+    def stop_at_present(self, message_ids: Iterable[str] = (), trace_ids: Iterable[str] = ()) -> None:
+        """Show these in index queries as they are now from then on, whatever becomes of them."""
+        self._as_they_were = self._store.messages(message_ids)
+        self._traces_as_they_were = self._store.traces(trace_ids)
+
     def withhold_traces(self, trace_ids: Iterable[str]) -> None:
         self._withheld_traces = set(trace_ids)
 
     def indexed_traces(self, parent_id: str, *, limit: int) -> list[Trace]:
         found = self._store.indexed_traces(parent_id, limit=limit + 50)
-        return [trace for trace in found if trace.id not in self._withheld_traces][:limit]
+        shown = [self._traces_as_they_were.get(trace.id, trace) for trace in found]
+        return [trace for trace in shown if trace.id not in self._withheld_traces][:limit]
 
     def traces(self, trace_ids: Iterable[str]) -> dict[str, Trace]:
         self.trace_reads += 1
@@ -46,7 +56,8 @@ class LaggingStore:
         if self.catches_up_after is not None and self.index_queries > self.catches_up_after:
             return self._store.indexed(span, newest_first=newest_first, limit=limit)
         found = self._store.indexed(span, newest_first=newest_first, limit=limit + 200)
-        return [message for message in found if not self._withheld(message)][:limit]
+        shown = [self._as_they_were.get(message.id, message) for message in found]
+        return [message for message in shown if not self._withheld(message)][:limit]
 
     def owned(self, owner: str, *, after: Listed | None, limit: int) -> list[Listed]:
         found = self._store.owned(owner, after=after, limit=limit + 50)

@@ -52,8 +52,8 @@ def _notes_in(item: Item, notes: Notes) -> Item:
     """The notes of a head whose item holds the rest already: as many places as there is room for."""
     if notes == Notes():
         return {}
-    room = WRITE_UNIT_BYTES - size_of(item) - len(schema.NOTES)
-    while notes.changed and len(notes_to_text(notes)) > room:
+    taken = sum(len(name) + len(next(iter(value.values())).encode()) for name, value in item.items())
+    while notes.changed and taken + len(schema.NOTES) + len(notes_to_text(notes)) >= WRITE_UNIT_BYTES:
         notes = replace(notes, changed=notes.changed[1:])
     return {schema.NOTES: {"S": notes_to_text(notes)}}
 
