@@ -32,7 +32,7 @@ class AppStack(cdk.Stack):
         super().__init__(
             scope, construct_id, env=env, description="Conversation memory: functions, HTTP API, queues, alarms"
         )
-        code = bundled_code(self, played_locally=options.is_local)
+        code = bundled_code(self, tools=options.tools, played_locally=options.is_local)
         self.turns = Turns(self, "Turns", code=code, data=data, options=options)
         self.api = ApiFunction(self, "Api", code=code, data=data, turn=self.turns.function, options=options)
         self.cleanup = Cleanup(self, "Cleanup", code=code, data=data, options=options)

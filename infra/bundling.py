@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,12 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import botocore_data
+from infra.tools import Tool, file_of
 
 FUNCTIONS: Final = Path(__file__).parent.parent / "functions"
 PACKAGES: Final = ("api", "turn", "cleanup", "conversations")
 REQUIREMENTS: Final = "requirements.txt"
+TOOLS_FILE: Final = "tools.json"  # where the functions look for what is registered
 
 RUNTIME: Final = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE: Final = lambda_.Architecture.ARM_64
@@ -32,7 +34,7 @@ class BundlingError(RuntimeError):
     """The bundle cannot be made as it must be; the message names what is in the way."""
 
 
-def bundled_code(scope: Construct, *, played_locally: bool) -> lambda_.Code:
+def bundled_code(scope: Construct, *, tools: Sequence[Tool], played_locally: bool) -> lambda_.Code:
     """The code of every function: CDK bundles it once and all share the asset.
 
     ``played_locally`` is for the emulator, which runs functions on the interpreter of this very environment whatever
@@ -41,7 +43,7 @@ def bundled_code(scope: Construct, *, played_locally: bool) -> lambda_.Code:
     The hash is ours (``CUSTOM``): with ``OUTPUT`` pip would run at every synth, and ``SOURCE`` does not see a change of
     the bundler. CDK looks for the asset of that hash in ``cdk.out`` first, so an unchanged input costs nothing.
     """
-    bundler = Bundler(FUNCTIONS, compiler=Path(sys.executable) if played_locally else find_compiler())
+    bundler = Bundler(FUNCTIONS, compiler=Path(sys.executable) if played_locally else find_compiler(), tools=tools)
     if bundler.compiler is None:
         cdk.Annotations.of(scope).add_info_v2(
             "conversation-memory:noBytecode",
@@ -64,9 +66,10 @@ def bundled_code(scope: Construct, *, played_locally: bool) -> lambda_.Code:
 class Bundler:
     """Runtime requirements and the allow-listed packages: what else lies in ``functions`` is not shipped."""
 
-    def __init__(self, functions: Path, *, compiler: Path | None) -> None:
+    def __init__(self, functions: Path, *, compiler: Path | None, tools: Sequence[Tool] = ()) -> None:
         self.functions: Final = functions
         self.compiler: Final = compiler
+        self.tools: Final = file_of(tools)
 
     def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
         """Called by CDK, with the options as a second argument. ``False`` would mean Docker, so failures are raised."""
@@ -82,6 +85,8 @@ class Bundler:
             shutil.copytree(
                 self.functions / package, output / package, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
             )
+        if self.tools:
+            (output / TOOLS_FILE).write_text(self.tools)
         if self.compiler is not None:
             _compile(self.compiler, output)
 
@@ -92,6 +97,7 @@ class Bundler:
             content = path.read_bytes()
             digest.update(f"\0{name}\0{len(content)}\0".encode())
             digest.update(content)
+        digest.update(self.tools.encode())
         return digest.hexdigest()
 
     def _inputs(self) -> Iterator[tuple[str, Path]]:

@@ -7,6 +7,8 @@ stage                 dev                    any name; ``prod`` (or ``production
 auth                  jwt                    who gets in: users with a token, or with ``none`` everybody
 modelId               amazon.nova-lite-v1:0  id or ARN of a Bedrock model or of an inference profile
 systemPrompt          (none)                 what every conversation's model is told first
+tools                 (none)                 a JSON file of Lambda functions that the model may have called
+toolRounds            10                     how often it may, one after the other, for one answer
 historyTokens         100000                 how much of a history the model is sent
 maxOutputTokens       (the model's own)      how long an answer may be
 issuer, audience      (the stack's pool)     another OpenID issuer, and the audiences of its tokens (comma list)
@@ -23,11 +25,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Final, Literal, Self, cast, get_args
 
 from constructs import Node
 
 from infra.logs import RETENTION
+from infra.tools import Tool, ToolsError, read_tools
 
 Auth = Literal["jwt", "none"]
 
@@ -36,6 +40,8 @@ NAMES: Final = (
     "auth",
     "modelId",
     "systemPrompt",
+    "tools",
+    "toolRounds",
     "historyTokens",
     "maxOutputTokens",
     "issuer",
@@ -64,6 +70,8 @@ class Options:
     auth: Auth
     model_id: str
     system_prompt: str
+    tools: tuple[Tool, ...]
+    tool_rounds: int
     history_tokens: int
     max_output_tokens: int | None
     issuer: str | None
@@ -98,6 +106,8 @@ class Options:
             auth=cast(Auth, _one_of("auth", given.get("auth", "jwt"), get_args(Auth))),
             model_id=_model_id(given.get("modelId", "amazon.nova-lite-v1:0")),
             system_prompt=_system_prompt(given.get("systemPrompt", "")),
+            tools=_tools(given["tools"]) if "tools" in given else (),
+            tool_rounds=_number("toolRounds", given.get("toolRounds", "10")),
             history_tokens=_number("historyTokens", given.get("historyTokens", "100000")),
             max_output_tokens=_number("maxOutputTokens", given["maxOutputTokens"])
             if "maxOutputTokens" in given
@@ -156,6 +166,13 @@ def _system_prompt(text: str) -> str:
     if (size := len(text.encode())) > SYSTEM_PROMPT_BYTES:
         raise OptionsError(f"systemPrompt: {size} bytes; at most {SYSTEM_PROMPT_BYTES} fit a function's environment")
     return text
+
+
+def _tools(text: str) -> tuple[Tool, ...]:
+    try:
+        return read_tools(Path(text))
+    except ToolsError as error:
+        raise OptionsError(f"tools: {error}") from None
 
 
 def _origins(text: str) -> tuple[str, ...]:

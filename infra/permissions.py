@@ -7,7 +7,7 @@ log and its traces, is added in ``function.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import aws_cdk as cdk
@@ -18,6 +18,7 @@ from aws_cdk import aws_sqs as sqs
 from infra.data_stack import DataStack
 from infra.models import model_access
 from infra.tables import ACTIVITY_INDEX, MESSAGES_INDEX, OWNER_INDEX, TRACES_INDEX, Table
+from infra.tools import Tool
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def api_permissions(data: DataStack, *, turn: lambda_.IFunction) -> Permissions:
     )
 
 
-def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str) -> Permissions:
+def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str, tools: Sequence[Tool]) -> Permissions:
     return (
         _read_and_write(data)
         + _query(data.messages, MESSAGES_INDEX)
@@ -49,6 +50,7 @@ def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str) ->
         + _answer(model_id)
         + _consume(failures)
         + allow("sqs:SendMessage", on=failures.queue_arn)
+        + _call(tools)
     )
 
 
@@ -87,6 +89,15 @@ def _objects(data: DataStack, *actions: str) -> Permissions:
     reason = {f"{_imported(data, data.bodies.bucket_arn)}/*": "The bucket's own objects: their keys are random"}
     listing = allow("s3:ListBucket", on=data.bodies.bucket_arn)
     return allow(*actions, on=data.bodies.arn_for_objects("*")) + listing + Permissions((), reason)
+
+
+def _call(tools: Sequence[Tool]) -> Permissions:
+    """The functions that are registered as tools, and only in the version or under the alias that is named."""
+    if not tools:
+        return Permissions(())
+    here = f"arn:{cdk.Aws.PARTITION}:lambda:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:function:"
+    arns = [tool.function if tool.function.startswith("arn:") else here + tool.function for tool in tools]
+    return allow("lambda:InvokeFunction", on=list(dict.fromkeys(arns)))
 
 
 def _consume(queue: sqs.IQueue) -> Permissions:

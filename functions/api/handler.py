@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from pathlib import Path
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
@@ -14,6 +15,7 @@ from api.settings import ApiSettings
 from conversations import VERSION
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from conversations.registration import registered_tools
 
 warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
 
@@ -31,6 +33,7 @@ _app = make_app(
         auth=_settings.auth,
         system_prompt=_settings.system_prompt,
         history_tokens=_settings.history_tokens,
+        tools=registered_tools(Path(__file__).parent.parent),
     ),
     {"version": VERSION, "stage": _settings.stage, "region": _settings.region},
     _logger,

@@ -1,10 +1,12 @@
 """What the routes work with, put together once in ``handler``."""
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from api.identity import Auth
 from conversations.asking import Invoker
 from conversations.clock import Clock
+from conversations.registration import RegisteredTool
 from conversations.store import Store
 
 
@@ -18,3 +20,9 @@ class Memory:
     auth: Auth
     system_prompt: str
     history_tokens: int
+    tools: Sequence[RegisteredTool] = ()
+
+    @property
+    def tool_names(self) -> Set[str]:
+        """The names that no tool of a message may have."""
+        return {tool.name for tool in self.tools}

@@ -19,6 +19,7 @@ from conversations.errors import InvalidRequestError
 from conversations.history import HistoryQuery, read_history
 from conversations.model import Draft
 from conversations.reading import Room, read_page
+from conversations.tools import refuse_registered
 
 _ROUTE = "messages"
 MOST_TOKENS = 10_000_000
@@ -42,6 +43,9 @@ class MessageRoutes(Routes):
         local = parameters.local_id(_ROUTE, request.key)
         is_batch = "messages" in body
         drafts = _batch(body, local) if is_batch else [parameters.message_draft(body, local=local)]
+        for place, draft in enumerate(drafts):
+            field = f"messages[{place}].toolConfiguration" if is_batch else "toolConfiguration"
+            refuse_registered(draft.tool_configuration, self.memory.tool_names, field=field)
         check_can_be_given_back(drafts)
         keyed = local if request.key is not None else None
         request_hash = parameters.request_hash(_ROUTE, body)

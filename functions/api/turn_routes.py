@@ -9,6 +9,7 @@ from api.routes import Routes, answer
 from api.wire import check_can_be_given_back, message_json, turn_json
 from conversations.appending import Appending
 from conversations.asking import ask, follow
+from conversations.tools import refuse_registered
 from conversations.turn_controls import ask_again, cancel
 from conversations.turns import Question
 
@@ -33,6 +34,7 @@ class TurnRoutes(Routes):
         body = request.body
         local = parameters.local_id(_ROUTE, request.key)
         draft = parameters.turn_draft(body, local=local)
+        refuse_registered(draft.tool_configuration, self.memory.tool_names)
         check_can_be_given_back([draft])
         keyed = local if request.key is not None else None
         request_hash = parameters.request_hash(_ROUTE, body)

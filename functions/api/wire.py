@@ -56,6 +56,8 @@ def message_json(message: Message) -> dict[str, Any]:
         "usage": message.usage,
         "stopReason": message.stop_reason,
         "modelId": message.model_id,
+        "latencyMs": message.latency_ms,
+        "toolCalls": message.tool_calls,
         "unreadable": None if message.readable else True,
     }
     return {

@@ -152,7 +152,7 @@ class _Work:
 
     def _ask(self, request: ModelRequest, messages: Sequence[Mapping[str, Any]]) -> None:
         self.said.begin_round()
-        events = self._model.ask(replace(request, messages=messages))
+        events = self._model.ask(replace(request, messages=[*messages]))
         with closing(in_time(events, self._seconds_to_wait)) as timed:
             for event in timed:
                 if event is not None:

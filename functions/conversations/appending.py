@@ -174,6 +174,8 @@ _CARRIED = (
     "usage",
     "stop_reason",
     "model_id",
+    "latency_ms",
+    "tool_calls",
     "large_key",
     "receipt",
 )

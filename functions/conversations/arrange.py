@@ -6,15 +6,17 @@ knows (``conversations.converse``): all that follows sees those parts alone.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 from conversations import attachments, tokens
 from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT, TOOL_USE, is_blank, is_blank_text
 from conversations.converse import sendable
 from conversations.errors import CurrentMessageNotFoundError, EmptyMessageError, OrphanToolResultError
-from conversations.model import ASKING_ROLES, Block, Message, Prompt
+from conversations.model import ASKING_ROLES, Block, Message, Prompt, ToolCall
 
 Side = Literal["user", "assistant"]
 _NOT_OF = {
@@ -118,10 +120,33 @@ def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry],
         if message.role in ASKING_ROLES and message.id in answered:
             said.append(_Entry("user", _spoken(message)))
             if answer := answers.get(message.id):
-                said.append(_Entry("assistant", _sent(answer.content, "assistant")))
+                said += _told(answer)
         elif message.role == "assistant" and message.associated_user_message_id is None:
             said.append(_Entry("assistant", _sent(message.content, "assistant")))
     raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
+
+
+def _told(answer: Message) -> Iterator[_Entry]:
+    """An answer as the model gave it: what it said before each round of tools that were called, what they came to, and
+    what it said at the end.
+    """
+    begun = 0
+    for place, (_, of_round) in enumerate(groupby(answer.tool_calls or (), key=itemgetter("round"))):
+        calls = list(of_round)
+        end = calls[0]["contentIndex"]
+        said = [*answer.content[begun:end], *map(_use_of, calls)]
+        yield _Entry("assistant", _sent(said, "assistant"), messages=int(place == 0))
+        yield _Entry("user", _sent(map(_result_of, calls), "user"), messages=0)
+        begun = end
+    yield _Entry("assistant", _sent(answer.content[begun:], "assistant"), messages=int(not answer.tool_calls))
+
+
+def _use_of(call: ToolCall) -> Block:
+    return {TOOL_USE: {member: call[member] for member in ("toolUseId", "name", "input")}}
+
+
+def _result_of(call: ToolCall) -> Block:
+    return {TOOL_RESULT: {member: call[member] for member in ("toolUseId", "status", "content")}}
 
 
 def _answered(messages: Sequence[Message], answers: Set[str | None]) -> set[str]:

@@ -65,6 +65,8 @@ class StoredAttempt:
             usage=answer.usage or None,
             stop_reason=answer.stop_reason,
             model_id=answer.model_id,
+            latency_ms=answer.latency_ms,
+            tool_calls=answer.tool_calls or None,
         )
         turns.finish(self._store, self._clock, self._question, self._turn, draft)
 

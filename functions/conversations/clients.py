@@ -4,6 +4,7 @@ Time-outs and retries are set on purpose: botocore's own would outlast the funct
 """
 
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from botocore.config import Config
@@ -29,7 +30,8 @@ class Clients:
 
     def __init__(self) -> None:
         self._session: Session = get_session()
-        self._made: dict[tuple[str, str | None], Any] = {}
+        self._made: dict[tuple[str, str | None, str], Any] = {}
+        self._making = Lock()
 
     def store(self, settings: StoreSettings, clock: Clock) -> DynamoStore:
         """The store of this deployment."""
@@ -51,12 +53,19 @@ class Clients:
         """The client of Lambda."""
         return self._client("lambda", _INVOKE)
 
+    def tools(self, region: str | None, timeout_s: float) -> Any:
+        """The client of Lambda by which tools are called: a call that took too long must not be made twice."""
+        config = Config(connect_timeout=_CONNECT_S, read_timeout=timeout_s, retries={"total_max_attempts": 1})
+        return self._client("lambda", config, region, f"within {timeout_s} s")
+
     def model(self, region: str | None) -> Any:
         """The client of Bedrock's models in a region (``None``: the function's own)."""
         return self._client("bedrock-runtime", _MODEL, region)
 
-    def _client(self, service: str, config: Config, region: str | None = None) -> Any:
-        key = (service, region)
-        if key not in self._made:
-            self._made[key] = self._session.create_client(service, region_name=region, config=config)
-        return self._made[key]
+    def _client(self, service: str, config: Config, region: str | None = None, use: str = "") -> Any:
+        """The client of that service, region and use. One at a time: sessions are not safe in several threads."""
+        key = (service, region, use)
+        with self._making:
+            if key not in self._made:
+                self._made[key] = self._session.create_client(service, region_name=region, config=config)
+            return self._made[key]

@@ -16,6 +16,12 @@ Block = Mapping[str, Any]
 """A content block of the Bedrock Converse API: one member that tells its kind (``text``, ``image``, ``toolUse`` ...).
 """
 
+ToolCall = Mapping[str, Any]
+"""A use of a tool that was called here, as the answer keeps it: ``{toolUseId, name, input, status, content, round,
+contentIndex}``. Those of one round were asked for in one message of the model, which ends before the block of the
+answer's content with that index.
+"""
+
 TurnStatus = Literal["pending", "running", "complete", "failed", "cancelled"]
 
 
@@ -104,6 +110,8 @@ class Draft:
     usage: Mapping[str, Any] | None = None
     stop_reason: str | None = None
     model_id: str | None = None
+    latency_ms: int | None = None
+    tool_calls: Sequence[ToolCall] | None = None
     large_key: str | None = None
     receipt: str | None = None
     answers_none: bool = False
@@ -138,6 +146,8 @@ class Message:
     usage: Mapping[str, Any] | None = None
     stop_reason: str | None = None
     model_id: str | None = None
+    latency_ms: int | None = None
+    tool_calls: Sequence[ToolCall] | None = None
     system_message_id: str | None = None
     request_hash: str | None = None
     large_key: str | None = None

@@ -8,7 +8,7 @@ from conversations.content import TOOL_USE
 from conversations.converse import sendable
 from conversations.errors import ModelError
 from conversations.language_model import Event
-from conversations.model import Block
+from conversations.model import Block, ToolCall
 from conversations.reply import Reply
 from conversations.tool_use import ToolResult, ToolUse
 
@@ -30,14 +30,12 @@ _BETWEEN_ROUNDS = "\n\n"
 class Answer:
     """An answer as it is kept. ``content`` is what the user sees, and the tools that the client is to use.
 
-    ``tool_calls`` are the uses of tools that were called here, each ``{toolUseId, name, input, status, content, round,
-    contentIndex}``: those of one round were asked for in one message of the model, which ends before the block of
-    ``content`` with that index.
+    ``usage`` and ``latency_ms`` are of all rounds together.
     """
 
     content: Sequence[Block]
     model_id: str
-    tool_calls: Sequence[Mapping[str, Any]] = ()
+    tool_calls: Sequence[ToolCall] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
     stop_reason: str | None = None
     latency_ms: int | None = None
@@ -50,7 +48,7 @@ class Said:
         self.rounds = 0
         self._reply = Reply()
         self._content: list[Block] = []  # of the rounds that are over
-        self._tool_calls: list[dict[str, Any]] = []
+        self._tool_calls: list[ToolCall] = []
         self._text = ""
         self._usages: list[Mapping[str, Any]] = []
         self._latencies: list[int] = []

@@ -13,6 +13,7 @@ from conversations.clock import NANOSECONDS, Clock
 from conversations.codec import to_json
 from conversations.converse import sendable
 from conversations.model import Block
+from conversations.turns import Question
 
 MOST_AT_ONCE = 16
 LARGEST_WORDS_BYTES = 64 * 1024
@@ -70,6 +71,22 @@ class Tool(Protocol):
         Raises:
             ToolError: its text is for the model. Any other exception is told as a failure without saying which.
         """
+
+
+class Toolbox(Protocol):
+    """The tools that are registered."""
+
+    def tools_for(self, question: Question) -> Sequence[Tool]:
+        """Those that the turn of a message may use."""
+
+
+class _Empty:
+    def tools_for(self, _: Question) -> Sequence[Tool]:
+        return ()
+
+
+EMPTY: Toolbox = _Empty()
+"""Nothing is registered."""
 
 
 def used(

@@ -1,6 +1,6 @@
 """The tool configuration that goes with a list of messages."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from conversations import shapes
@@ -51,6 +51,17 @@ def check_tool_configuration(configuration: object, *, field: str = "toolConfigu
     return configuration
 
 
+def refuse_registered(
+    configuration: Configuration | None, registered: Set[str], *, field: str = "toolConfiguration"
+) -> None:
+    """Raises ``InvalidRequestError`` for a tool of a name that a registered one has."""
+    for place, tool in enumerate((configuration or {}).get("tools", ())):
+        name = tool["toolSpec"]["name"]
+        if name in registered:
+            where = f"{field}.tools[{place}]"
+            raise InvalidRequestError(f"{where}: {name!r} is a tool of the service itself.", field=where)
+
+
 def tool_configuration_for(
     messages: Sequence[Mapping[str, Any]],
     configuration: Configuration | None,
@@ -61,13 +72,14 @@ def tool_configuration_for(
     members that Converse knows.
 
     Converse refuses tool blocks without a tool configuration. Where none was ever given, the tools that were used stand
-    in it by name, with any object as input.
+    in it by name, with any object as input. A tool of the turn that has been registered since stands aside.
 
     Raises:
         InvalidRequestError: two tools have one name, or a tool of the event is not shaped as Converse wants it.
     """
-    own = [{"toolSpec": specification} for specification in own_tools]
-    tools = [*own, *_stored_tools(configuration), *_tools_of_event(client_tools)]
+    own = {specification["name"]: {"toolSpec": specification} for specification in own_tools}
+    stored = [tool for tool in _stored_tools(configuration) if tool["toolSpec"]["name"] not in own]
+    tools = [*own.values(), *stored, *_tools_of_event(client_tools)]
     names = [tool["toolSpec"]["name"] for tool in tools]
     if len(set(names)) < len(names):
         raise InvalidRequestError("Two tools have the same name.", field="toolsConfiguration.clientTools")

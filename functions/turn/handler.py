@@ -3,6 +3,7 @@
 import os
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.logging import Logger
@@ -11,6 +12,8 @@ from aws_lambda_powertools.metrics import Metrics
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from conversations.lambda_tools import LambdaTools
+from conversations.registration import registered_tools
 from turn.descriptor import is_of_appsync
 from turn.settings import TurnSettings
 from turn.worker import RESERVE_NS, Worker
@@ -33,6 +36,7 @@ _worker = Worker(
     settings=_settings,
     logger=_logger,
     metrics=_metrics,
+    toolbox=LambdaTools(registered_tools(Path(__file__).parent.parent), _clients.tools),
 )
 
 

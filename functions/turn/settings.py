@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from conversations.answering import MOST_ROUNDS
 from conversations.settings import StoreSettings, require
 
 
@@ -16,11 +17,12 @@ class TurnSettings:
     history_tokens: int
     max_output_tokens: int | None
     graphql_hosts: frozenset[str] = frozenset()
+    tool_rounds: int = MOST_ROUNDS
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "TurnSettings":
         """Raises ``KeyError`` that names every variable which is missing."""
-        names = ("MODEL_ID", "SYSTEM_PROMPT", "HISTORY_TOKENS", "MAX_OUTPUT_TOKENS", "GRAPHQL_HOSTS")
+        names = ("MODEL_ID", "SYSTEM_PROMPT", "HISTORY_TOKENS", "MAX_OUTPUT_TOKENS", "GRAPHQL_HOSTS", "TOOL_ROUNDS")
         values = require(env, *names, *StoreSettings.NAMES)
         return cls(
             store=StoreSettings.from_values(values),
@@ -29,4 +31,5 @@ class TurnSettings:
             history_tokens=int(values["HISTORY_TOKENS"]),
             max_output_tokens=int(values["MAX_OUTPUT_TOKENS"]) if values["MAX_OUTPUT_TOKENS"] else None,
             graphql_hosts=frozenset(filter(None, values["GRAPHQL_HOSTS"].split(","))),
+            tool_rounds=int(values["TOOL_ROUNDS"]),
         )

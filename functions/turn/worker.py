@@ -17,6 +17,7 @@ from conversations.errors import LeasedError, NotFoundError, ServiceError, Super
 from conversations.history import HistoryQuery
 from conversations.language_model import Model
 from conversations.store import Store
+from conversations.tool_use import EMPTY, Toolbox
 from turn.descriptor import Descriptor, is_of_appsync, parse_descriptor
 from turn.reporting import Reports
 from turn.settings import TurnSettings
@@ -36,6 +37,7 @@ class Worker:
     settings: TurnSettings
     logger: Logger
     metrics: Metrics
+    toolbox: Toolbox = EMPTY
 
     def answer(self, event: object, remaining_ms: int) -> dict[str, Any]:
         """Answer the message of a descriptor.
@@ -106,6 +108,8 @@ class Worker:
             region=descriptor.region,
             inference_configuration={**most, **descriptor.inference_configuration},
             client_tools=descriptor.client_tools,
+            tools=self.toolbox.tools_for(_question(descriptor)),
+            most_rounds=self.settings.tool_rounds,
         )
 
 

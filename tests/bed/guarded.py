@@ -22,6 +22,8 @@ from infra.local.emulator import Emulator, EmulatorSettings
 from tests.bed.forwarder import TlsEnd
 from tests.bed.scripted_bedrock import ScriptedBedrock
 
+TOOLS = Path(__file__).with_name("tools.json")
+
 
 @dataclass(frozen=True)
 class Guarded:
@@ -44,6 +46,12 @@ class Guarded:
 
     def call_function(self, name: str, role: str, code: str, event: Any, **variables: str) -> Any:
         """What a function says that is made of this code and has this role."""
+        self.make_function(name, role, code, **variables)
+        answer = self.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event))
+        return json.loads(answer["Payload"].read())
+
+    def make_function(self, name: str, role: str, code: str, **variables: str) -> None:
+        """A function made of this code that has this role, in the place of one of that name."""
         functions = self.client("lambda")
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as written:
@@ -59,8 +67,6 @@ class Guarded:
             Timeout=30,
             Environment={"Variables": variables},
         )
-        answer = functions.invoke(FunctionName=name, Payload=json.dumps(event))
-        return json.loads(answer["Payload"].read())
 
 
 class _Loopback(httpx.HTTPTransport):
@@ -86,7 +92,7 @@ def guarded_stack(folder: Path) -> Iterator[Guarded]:
             deployment = Deployment(
                 endpoint_url=tls.url,
                 folder=folder,
-                context={"stage": "local", "auth": "none"},
+                context={"stage": "local", "auth": "none", "tools": str(TOOLS)},
                 node_folder=node.prepare(),
             )
             deployment.bootstrap()

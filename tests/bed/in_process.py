@@ -4,7 +4,7 @@ Every answer is held to the OpenAPI document.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from api.identity import Auth
 from api.memory import Memory
 from conversations.clock import Clock
 from conversations.errors import BusyError
+from conversations.registration import RegisteredTool
 from conversations.store import Store
 from tests.bed.documented import Exchange, check_exchange
 
@@ -49,11 +50,21 @@ class _Context:
 class Api:
     """Calls the API as one user."""
 
-    def __init__(self, store: Store, clock: Clock, *, auth: Auth = "none", history_tokens: int = 100_000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        auth: Auth = "none",
+        history_tokens: int = 100_000,
+        tools: Sequence[RegisteredTool] = (),
+    ) -> None:
         self.store = store
         self.clock = clock
         self.invocations = Invocations()
-        memory = Memory(store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens)
+        memory = Memory(
+            store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens, tools=tools
+        )
         status = {"version": "test", "stage": "test", "region": "test"}
         self.app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
         self.authorizer: dict[str, Any] = {}

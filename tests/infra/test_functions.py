@@ -58,6 +58,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "MODEL_ID": "amazon.nova-lite-v1:0",
         "MAX_OUTPUT_TOKENS": "700",
         "GRAPHQL_HOSTS": "api.example.com",
+        "TOOL_ROUNDS": "10",
     }
     assert deployment.environment("CleanupFunction") == {
         **everyone,

@@ -1,5 +1,8 @@
 """The exact actions of every function. A change here is a change of what a stolen function could do."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.infra.conftest import Synthesise
@@ -42,6 +45,23 @@ def test_the_turn_reads_and_writes_and_asks_one_model(default: Deployment) -> No
         "TurnsTurnLogs.Arn": LOG,
         "*": TRACE,
     }
+
+
+def test_the_turn_calls_the_tools_that_are_registered_and_no_other(synthesise: Synthesise, tmp_path: Path) -> None:
+    elsewhere = "arn:aws:lambda:eu-west-1:123456789012:function:clock:live"
+    tools = [
+        {"name": name, "description": "d", "inputSchema": {"type": "object"}, "function": function}
+        for name, function in (("weather", "weather-function"), ("time", elsewhere), ("also_time", elsewhere))
+    ]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(tools))
+    with_tools = synthesise(tools=str(file))
+    call = {"lambda:InvokeFunction"}
+    here = "arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:weather-function"
+
+    allowed = with_tools.allowed("TurnsTurnRole")
+    assert {on: actions for on, actions in allowed.items() if actions & call} == {here: call, elsewhere: call}
+    assert with_tools.allowed("ApiRole") == synthesise().allowed("ApiRole")
 
 
 def test_cleanup_deletes_and_reads_its_sources(default: Deployment) -> None:

@@ -23,6 +23,7 @@ ENVIRONMENT = {
     "HISTORY_TOKENS": "1000",
     "MAX_OUTPUT_TOKENS": "",
     "GRAPHQL_HOSTS": "",
+    "TOOL_ROUNDS": "10",
     "CLEANUP_QUEUE_URL": "http://localhost/queue",
     "POWERTOOLS_METRICS_NAMESPACE": "test",
     "POWERTOOLS_LOG_LEVEL": "INFO",

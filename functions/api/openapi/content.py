@@ -143,6 +143,22 @@ CONTENT_SCHEMAS: dict[str, dict[str, Any]] = {
             "status": {"enum": [*STATUSES, None]},
         },
     },
+    "ToolCall": {
+        "type": "object",
+        "description": "A use of a tool that the service called itself. Those of one round were asked for in one "
+        "message of the model, which ends before the block of the answer's content with that index.",
+        "required": ["toolUseId", "name", "input", "status", "content", "round", "contentIndex"],
+        "properties": {
+            "toolUseId": {"type": "string"},
+            "name": {"type": "string"},
+            "input": {"type": "object"},
+            "status": {"enum": list(STATUSES)},
+            "content": {"type": "array", "items": _PART},
+            "round": {"type": "integer", "minimum": 1},
+            "contentIndex": {"type": "integer", "minimum": 0},
+        },
+        "additionalProperties": False,
+    },
     "ToolConfiguration": {
         "type": "object",
         "description": "The tools that the model may ask for, each of a name of its own.",

@@ -191,11 +191,13 @@ ANSWER_SCHEMAS: dict[str, dict[str, Any]] = {
             "usage": schema_ref("TokenUsage"),
             "stopReason": {"type": "string", "description": "Why the model stopped, as the Converse API says it."},
             "modelId": {"type": "string"},
+            "latencyMs": {**_COUNT, "description": "How long the model took, in milliseconds, as it says."},
+            "toolCalls": {**_list_of("ToolCall"), "description": "What tools did that the service called itself."},
             "unreadable": {"const": True, "description": "The stored content is gone or cannot be read."},
         },
         optional=(
             *("associatedUserMessageId", "clientMessageId", "aiContext", "metadata", "promptTemplate", "origin"),
-            *("usage", "stopReason", "modelId", "unreadable"),
+            *("usage", "stopReason", "modelId", "latencyMs", "toolCalls", "unreadable"),
         ),
     ),
     "TokenUsage": {

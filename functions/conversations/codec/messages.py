@@ -21,6 +21,7 @@ _BULKY = {
     "prompt_template": "promptTemplate",
     "origin": "origin",
     "tool_configuration": "toolConfiguration",
+    "tool_calls": "toolCalls",
 }
 _SMALL = {
     "role": "role",
@@ -33,6 +34,7 @@ _SMALL = {
     "usage": "usage",
     "stop_reason": "stopReason",
     "model_id": "modelId",
+    "latency_ms": "latencyMs",
     "system_message_id": "systemMessageId",
     "request_hash": "requestHash",
     "large_key": "large",
