@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from infra.local import environment, node
+from infra.tools import read_tools
 from tests.bed.stack import Stack
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,7 +38,7 @@ def run(command: list[str], stack: Stack, **variables: str) -> str:
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     assert {language for language, _ in BLOCKS} == {"console", "mermaid", "sh", "js", "python", "json"}
-    assert [len(blocks(language)) for language in ("sh", "js", "python", "json")] == [1, 1, 1, 1]
+    assert [len(blocks(language)) for language in ("sh", "js", "python", "json")] == [1, 1, 1, 2]
 
 
 def test_make_targets_exist() -> None:
@@ -49,9 +50,13 @@ def test_make_targets_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_policies_are_json() -> None:
-    for block in blocks("json"):
-        assert json.loads(block)["Effect"] == "Allow"
+def test_policies_are_json_and_tools_can_be_registered(tmp_path: Path) -> None:
+    [tools, policy] = blocks("json")
+    file = tmp_path / "tools.json"
+    file.write_text(tools)
+
+    assert [tool.name for tool in read_tools(file)] == ["weather"]
+    assert json.loads(policy)["Effect"] == "Allow"
 
 
 @pytest.mark.stack
