@@ -4,8 +4,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from botocore.eventstream import ParserError
 from botocore.exceptions import ClientError, EventStreamError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as AwsConnectionError
+from urllib3.exceptions import HTTPError
 
 from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT
 from conversations.errors import ModelError, ModelUnavailableError
@@ -21,6 +23,8 @@ _PASSING = frozenset(
         "TooManyRequestsException",
     )
 )
+# botocore reads an event stream from urllib3 itself, whose errors it does not make its own there.
+_BROKEN = (AwsConnectionError, HTTPClientError, HTTPError, ParserError)
 _FORBIDDEN = frozenset(("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException"))
 
 
@@ -51,7 +55,7 @@ def _events(stream: Any) -> Iterator[Mapping[str, Any]]:
             yield as_text(event)
     except EventStreamError as error:
         raise _translated(error.response["Error"]) from error
-    except (AwsConnectionError, HTTPClientError) as error:
+    except _BROKEN as error:
         raise ModelError("The model's answer broke off.") from error
     finally:
         stream.close()

@@ -15,7 +15,7 @@ LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 _FIELD = "graphqlApiEndpoint"
 _APPSYNC_HOST = re.compile(r"[a-z0-9-]+\.appsync-api\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?")
 _PATH = re.compile(r"(?:/[A-Za-z0-9_.~-]*)*")
-_LONGEST_URL = 2048
+_URL = re.compile(r"[\x21-\x7e]{1,2048}")
 
 
 def check_endpoint(url: object, trusted_hosts: Set[str]) -> str:
@@ -36,7 +36,7 @@ def check_endpoint(url: object, trusted_hosts: Set[str]) -> str:
 
 
 def _parts(url: object) -> SplitResult:
-    if isinstance(url, str) and len(url) <= _LONGEST_URL and url.isascii():
+    if isinstance(url, str) and _URL.fullmatch(url):
         try:
             parts = urlsplit(url)
             is_plain = not (parts.username or parts.password or parts.query or parts.fragment)
