@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run token audit test test-fast check synth deploy destroy tools not-local clean
+.PHONY: help run token audit test test-fast test-faults check synth deploy destroy tools not-local clean
 
 PYTHON := .venv/bin/python
 ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
@@ -35,6 +35,9 @@ test: check  ## check, then all tests
 
 test-fast: .venv/installed  ## the tests that need neither a stack nor CDK, in less than a minute
 	$(PYTHON) -m pytest -m 'not stack and not slow' $(IN_TWO)
+
+test-faults: .venv/installed  ## the long proofs: faults of AWS at every call, load, fuzzing (some minutes)
+	$(PYTHON) -m pytest --faults tests/faults
 
 check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .

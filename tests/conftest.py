@@ -22,21 +22,32 @@ from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--faults", action="store_true", help="also those tests that take minutes (make test-faults)")
+
+
 def pytest_configure() -> None:
     """Let a plain `pytest` find Node.js: CDK's library starts it on import, and the stack is deployed with it."""
     with suppress(node.ToolError):  # the tests that need them fail, the others need not
         os.environ["PATH"] = node.path_with(node.prepare(), os.environ.get("PATH", os.defpath))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell which tests stay together when two processes share the work: those that share something costly.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes minutes, unless it is asked for, and tell which tests stay together when two processes share
+    the work: those that share something costly.
 
     The deployed stacks and the kernel of the CDK are made once that way. All others may run anywhere.
     """
+    if not config.getoption("--faults"):
+        left_out = [item for item in items if item.get_closest_marker("faults")]
+        items[:] = [item for item in items if not item.get_closest_marker("faults")]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder in ("e2e", "infra", "local"):
             item.add_marker(pytest.mark.xdist_group(folder))
+        elif item.get_closest_marker("stack"):
+            item.add_marker(pytest.mark.xdist_group("e2e"))
 
 
 @pytest.fixture(scope="session", autouse=True)

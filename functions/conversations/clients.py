@@ -1,6 +1,20 @@
 """AWS clients, and the store made of them. One botocore session serves all clients of a function.
 
-Time-outs and retries are set on purpose: botocore's own would outlast the function.
+Time-outs and retries are set on purpose: botocore's own (a minute for each of five tries) would outlast the function,
+and the caller would get the gateway's error instead of ours with its ``Retry-After``. One call, when nothing answers at
+all, takes its tries times the read time-out, and between them up to 1 and 2 s (botocore's full jitter):
+
+=========  =====  ============  =============  ========================================================
+client     tries  read timeout  worst case     why
+=========  =====  ============  =============  ========================================================
+DynamoDB   3      2 s           9 s            a read fails after that; a write is begun again until 20 s
+                                               have passed: it ends within the API's 29 s
+S3         3      3 s           12 s           eight objects are read at a time, and eight more may have
+                                               been begun when the first fails: 24 s
+Lambda     2      3 s           7 s            after an append of up to 20 s
+=========  =====  ============  =============  ========================================================
+
+The read time-out counts the silence between bytes, not a whole transfer: DynamoDB answers within tens of milliseconds.
 """
 
 from functools import partial
@@ -16,13 +30,20 @@ from conversations.dynamo_cleaning import DynamoRemains
 from conversations.objects import Objects
 from conversations.settings import StoreSettings
 
-_CONNECT_S = 2
-_DATA = Config(connect_timeout=_CONNECT_S, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
-_OBJECTS = _DATA.merge(Config(read_timeout=10))
+_CONNECT_S = 1
+
+
+def _config(read_s: int, tries: int) -> Config:
+    retries = {"mode": "standard", "total_max_attempts": tries}
+    return Config(connect_timeout=_CONNECT_S, read_timeout=read_s, retries=retries)
+
+
+DATA = _config(2, 3)
+OBJECTS = _config(3, 3)
+# Asynchronous invocations are repeated once only: a lost answer starts the turn twice, for nothing.
+INVOKE = _config(3, 2)
 # The first token of a long prompt may take minutes; the turn watches its own time.
-_MODEL = Config(connect_timeout=_CONNECT_S, read_timeout=300, retries={"mode": "standard", "total_max_attempts": 3})
-# Asynchronous invocations are not repeated here: a lost answer would start the turn twice for nothing.
-_INVOKE = Config(connect_timeout=_CONNECT_S, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+_MODEL = _config(300, 3)
 
 
 class Clients:
@@ -36,22 +57,22 @@ class Clients:
     def store(self, settings: StoreSettings, clock: Clock) -> DynamoStore:
         """The store of this deployment."""
         tables = Tables(settings.messages_table, settings.conversations_table)
-        objects = Objects(lambda: self._client("s3", _OBJECTS), settings.bodies_bucket)
-        return DynamoStore(self._client("dynamodb", _DATA), tables, objects, clock)
+        objects = Objects(lambda: self._client("s3", OBJECTS), settings.bodies_bucket)
+        return DynamoStore(self._client("dynamodb", DATA), tables, objects, clock)
 
     def remains(self, settings: StoreSettings, clock: Clock) -> DynamoRemains:
         """What is left of conversations in this deployment."""
         tables = Tables(settings.messages_table, settings.conversations_table)
-        objects_client = partial(self._client, "s3", _OBJECTS)
-        return DynamoRemains(self._client("dynamodb", _DATA), tables, objects_client, settings.bodies_bucket, clock)
+        objects_client = partial(self._client, "s3", OBJECTS)
+        return DynamoRemains(self._client("dynamodb", DATA), tables, objects_client, settings.bodies_bucket, clock)
 
     def queues(self) -> Any:
         """The client of SQS."""
-        return self._client("sqs", _DATA)
+        return self._client("sqs", DATA)
 
     def functions(self) -> Any:
         """The client of Lambda."""
-        return self._client("lambda", _INVOKE)
+        return self._client("lambda", INVOKE)
 
     def tools(self, region: str | None, timeout_s: float) -> Any:
         """The client of Lambda by which tools are called: a call that took too long must not be made twice."""

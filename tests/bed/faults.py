@@ -30,8 +30,13 @@ def service_error(code: str, reasons: list[str] | None = None) -> Fault:
     document: dict[str, Any] = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": code}
     if reasons:
         document["CancellationReasons"] = [{"Code": reason} for reason in reasons]
-    headers = {"content-type": "application/x-amz-json-1.0"}
-    return lambda request: AWSResponse(request.url, 400, headers, _Body(json.dumps(document).encode()))
+    return answering(400, "application/x-amz-json-1.0", json.dumps(document))
+
+
+def answering(status: int, content_type: str, body: str) -> Callable[[Any], AWSResponse]:
+    """An answer in the place of the engine's."""
+    headers = {"content-type": content_type}
+    return lambda request: AWSResponse(request.url, status, headers, _Body(body.encode()))
 
 
 def write_and_hang_up(request: Any) -> Any:

@@ -1,0 +1,44 @@
+"""The time that calls of AWS may take fits into that of the API's function."""
+
+from typing import Any
+
+import pytest
+
+from conversations import clients, retrying
+from infra.api import TIMEOUT
+
+FUNCTION_S = TIMEOUT.to_seconds()
+_BACKOFF_BASE_S, _BACKOFF_FACTOR = 1, 2  # botocore.retries.standard: a random part of 1, 2, 4 ... seconds
+
+
+def _worst_s(config: Any) -> float:
+    """How long a call takes when nothing ever answers."""
+    tries = config.retries["total_max_attempts"]
+    pauses = sum(_BACKOFF_BASE_S * _BACKOFF_FACTOR**number for number in range(tries - 1))
+    return float(tries * max(config.connect_timeout, config.read_timeout) + pauses)
+
+
+def test_what_the_documentation_says_is_so() -> None:
+    worst = {"DynamoDB": clients.DATA, "S3": clients.OBJECTS, "Lambda": clients.INVOKE}
+
+    for name, config in worst.items():
+        assert config.retries["mode"] == "standard"
+        (row,) = [line for line in (clients.__doc__ or "").splitlines() if line.startswith(name)]
+        tries, read_s, worst_s = config.retries["total_max_attempts"], config.read_timeout, _worst_s(config)
+        assert row.split()[1:6] == [str(tries), str(read_s), "s", f"{worst_s:.0f}", "s"]
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        # A write is begun again as long as less than 20 s have passed.
+        retrying.GIVE_UP_AFTER_S + _worst_s(clients.DATA),
+        # Objects are read in parallel; what was begun when the first failed is waited for.
+        _worst_s(clients.OBJECTS) * 2,
+        # The turn is started after the message is stored.
+        retrying.GIVE_UP_AFTER_S + _worst_s(clients.INVOKE),
+        _worst_s(clients.DATA) + _worst_s(clients.OBJECTS),
+    ],
+)
+def test_a_busy_answer_leaves_before_the_function_is_ended(seconds: float) -> None:
+    assert seconds <= FUNCTION_S
