@@ -82,7 +82,7 @@ def _read(deployment: Deployment, ledger: Ledger, done: Audit, progress: Progres
 def _kept(deployment: Deployment, facts: list[Fact]) -> Iterator[Fact]:
     """Without a bucket to look into nothing is said of objects."""
     for fact in facts:
-        if fact.kind == "message" and deployment.bodies_bucket is None:
+        if "large" in fact.values and deployment.bodies_bucket is None:
             yield Fact(fact.conversation, fact.kind, fact.id, {**fact.values, "large": None})
         else:
             yield fact

@@ -51,7 +51,7 @@ def _end(head: Fact, messages: Mapping[str, Fact], chain: list[Fact]) -> Iterato
 def _answer(head: Fact, message: Fact, messages: Mapping[str, Fact]) -> Iterator[Finding]:
     question_id = message["question"]
     if question_id is None:
-        if ids.is_response_id(message.id):
+        if ids.is_response(message.id):
             yield _broken("answer", head, message, "is named as an answer, and answers nothing")
         return
     question = messages.get(question_id)

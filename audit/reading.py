@@ -8,12 +8,20 @@ from audit.facts import Fact, Table
 from conversations import codec, ids, schema
 from conversations.clock import is_timestamp
 from conversations.codec import Item
+from conversations.codec.traces import trace_key
 from conversations.model import Conversation, Message
 
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, IndexError, zlib.error)
 _TOMBSTONE_ATTRIBUTES = {
     *(schema.ID, schema.OWNER, schema.CREATED_AT, schema.DELETED_AT, schema.LAST_MESSAGE_ID),
-    *(schema.SESSION_RECORD_ID, schema.REQUEST_HASH, schema.VERSION, schema.CHAIN, schema.EXPIRES_AT),
+    *(
+        schema.SESSION_RECORD_ID,
+        schema.REQUEST_HASH,
+        schema.VERSION,
+        schema.CHAIN,
+        schema.EXPIRES_AT,
+        schema.TRACE_COUNT,
+    ),
 }
 
 
@@ -103,10 +111,16 @@ def _turn(conversation: str, item_id: str, item: Item) -> Iterator[Fact]:
 
 
 def _trace(conversation: str, chain: str, item_id: str, item: Item) -> Iterator[Fact]:
-    parent, number_sign, number = item[schema.TRACE_KEY]["S"].rpartition("#")
-    if item[schema.TRACE_CONVERSATION_ID]["S"] != chain or not number_sign or not number.isdigit():
-        yield flaw(item_id, "index of traces", "its keys do not name its chain and its parent", "messages")
-    yield Fact(conversation, "trace", item_id, {"chain": chain, "parent": parent})
+    trace = codec.trace_from_item(item)
+    if trace is None or not trace.readable:
+        yield flaw(item_id, "unreadable", "cannot be read, or is not named as a trace", "messages")
+    if trace is None:
+        return
+    keys = (trace.chain_id, item[schema.TRACE_KEY]["S"])
+    if keys != (chain, trace_key(trace.parent_id, trace.number, trace.ordinal)):
+        yield flaw(item_id, "index of traces", "its keys do not name its chain and its place", "messages")
+    place = {"chain": chain, "parent": trace.parent_id, "ordinal": trace.ordinal, "large": trace.large_key}
+    yield Fact(conversation, "trace", item_id, place)
 
 
 # The table of conversations
@@ -158,6 +172,7 @@ def _end(conversation: Conversation) -> dict[str, Any]:
         "count": conversation.message_count,
         "last": conversation.last_message_id,
         "lastAt": conversation.last_message_at,
+        "traces": conversation.notes.traces,
         "lastSystem": conversation.last_system_message_id,
         "createdAt": conversation.created_at,
         "ttlDays": conversation.ttl_days,

@@ -76,6 +76,7 @@ def _present(conversation: Conversation, head: Fact) -> Iterator[Finding]:
     """The present chain of a conversation that was not deleted, and its records."""
     present = {id_: fact for id_, fact in conversation.messages.items() if conversation.is_present(fact)}
     yield from chain_findings(head, present)
+    yield from _traces(conversation, head, present)
     yield from _receipts(conversation, present)
     yield from _turns(conversation, present)
     yield from _records(conversation, head)
@@ -125,21 +126,37 @@ def _late(conversation: Conversation, tombstone: Fact) -> Iterator[Finding]:
         yield Finding("late cleanup", conversation.id, conversation.id, detail, is_broken=False)
 
 
+# Traces
+
+
+def _traces(conversation: Conversation, head: Fact, present: Mapping[str, Fact]) -> Iterator[Finding]:
+    traces = [fact for fact in conversation.of("trace") if conversation.is_present(fact)]
+    if len(traces) != head["traces"]:
+        detail = f"counts {head['traces']} traces of {len(traces)}"
+        yield Finding("trace count", conversation.id, head.id, detail)
+    for trace in traces:
+        if trace["ordinal"] > head["traces"]:
+            yield Finding("trace", conversation.id, trace.id, "is numbered beyond the last")
+        if trace["parent"] not in present:
+            yield Finding("trace", conversation.id, trace.id, f"is a step to {trace['parent']}, which is not there")
+
+
 # Objects
 
 
 def _objects(conversation: Conversation) -> Iterator[Finding]:
     objects = {fact.id: fact for fact in conversation.of("object")}
-    named = {fact["large"]: fact for fact in conversation.messages.values() if fact["large"]}
-    for key, message in named.items():
+    holders = [*conversation.messages.values(), *conversation.of("trace")]
+    named = {fact["large"]: fact for fact in holders if fact["large"]}
+    for key, holder in named.items():
         if not key.startswith(f"{conversation.id}/"):
-            yield Finding("object", conversation.id, message.id, f"its object {key} is another conversation's")
-        elif key not in objects and conversation.is_present(message):
-            yield Finding("object", conversation.id, message.id, f"its object {key} is gone")
+            yield Finding("object", conversation.id, holder.id, f"its object {key} is another conversation's")
+        elif key not in objects and conversation.is_present(holder):
+            yield Finding("object", conversation.id, holder.id, f"its object {key} is gone")
     for key, found in objects.items():
         is_old = conversation.now_ns - int(found["writtenNs"]) > WRITTEN_WITHIN_S * NANOSECONDS
         if conversation.head and key not in named and is_old:
-            detail = "no message names it; it goes with its conversation"
+            detail = "nothing names it; it goes with its conversation"
             yield Finding("unused object", conversation.id, key, detail, is_broken=False)
 
 

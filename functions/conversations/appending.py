@@ -263,6 +263,6 @@ def _written_before(
         return store.load([stored[message_id] for message_id in wanted])
     if not stored:
         raise LostPinError from signal
-    if ids.is_response_id(signal.item_id):
+    if ids.is_response(signal.item_id):
         raise AlreadyAnsweredError("The message has an answer already.") from signal
     raise IdempotencyMismatchError("The key or clientMessageId was used for another request.") from signal

@@ -77,12 +77,6 @@ def response_id(question_id: str) -> str:
     return question_id + RESPONSE_SUFFIX
 
 
-def is_response_id(item_id: str) -> bool:
-    """Whether this names the answer to a message: a message of one's own may be called ``response``, too."""
-    question_id = item_id.removesuffix(RESPONSE_SUFFIX)
-    return question_id != item_id and "." in question_id
-
-
 def turn_id(question_id: str) -> str:
     """The id of the item with the state of a message's turn."""
     return question_id + TURN_SUFFIX
@@ -100,8 +94,9 @@ def trace_ordinal(candidate: str) -> int | None:
 
 
 def is_response(message_id: str) -> bool:
-    """Whether a message's id is that of an answer to another."""
-    return message_id.endswith(RESPONSE_SUFFIX)
+    """Whether a message's id is that of an answer to another: one of its author's own may be called so, too."""
+    question_id = message_id.removesuffix(RESPONSE_SUFFIX)
+    return question_id != message_id and "." in question_id
 
 
 def chain_of(item_id: str) -> str:

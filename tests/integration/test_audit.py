@@ -13,9 +13,11 @@ from audit.__main__ import main
 from audit.auditor import Deployment, audit
 from conversations import turns
 from conversations.clock import NANOSECONDS, SystemClock
+from conversations.codec.traces import trace_key
 from conversations.dynamo import DynamoStore
 from conversations.dynamo import Tables as TableNames
 from conversations.objects import Objects
+from conversations.traces import NewTrace, add_trace
 from conversations.turns import Question
 from tests.bed.in_process import Api
 from tests.bed.messages import said
@@ -133,6 +135,9 @@ def _populate(api: Api, store: DynamoStore) -> tuple[str, str]:
     api.say(conversation_id, "it answers nothing", "assistant")
     asked = api.call("POST", f"{path}/turns", {"content": said("asked")}).body["message"]["id"]
     turns.claim(store, api.clock, Question(conversation_id, asked, None))
+    for number in (7, 5):
+        new = NewTrace(question["id"], number, input=os.urandom(50_000).hex() if number == 7 else "short")
+        add_trace(store, api.clock, owner=None, conversation_id=conversation_id, new=new)
     deleted_id = api.create()
     api.call("DELETE", f"/conversations/{deleted_id}")
     return conversation_id, deleted_id
@@ -172,12 +177,23 @@ def _orphan(stored: Stored, **attributes: Any) -> None:
 
 
 def _lose_object(stored: Stored) -> None:
-    (found,) = stored.s3.list_objects_v2(Bucket=stored.tables.bodies)["Contents"]
+    found = stored.s3.list_objects_v2(Bucket=stored.tables.bodies)["Contents"][0]
     stored.s3.delete_object(Bucket=stored.tables.bodies, Key=found["Key"])
 
 
 def _put_object(stored: Stored, key: str) -> None:
     stored.s3.put_object(Bucket=stored.tables.bodies, Key=key, Body=b"x")
+
+
+def _orphan_trace(stored: Stored) -> Item:
+    item = _without_id(stored.items(stored.tables.messages)[stored.find(".trace.2")])
+    key = trace_key(f"{'o' * 20}.m", 5, 1)
+    return item | {"traceConversationId": {S: "o" * 20}, "traceKey": {S: key}}
+
+
+def _with_number(stored: Stored, trace_id: str, ordinal: int) -> Item:
+    item = stored.items(stored.tables.messages)[trace_id]
+    return item | {"traceKey": {S: trace_key(stored.chain[QUESTION], 5, ordinal)}}
 
 
 def _message_item(stored: Stored, chain: str) -> Item:
@@ -247,13 +263,38 @@ BROKEN: dict[str, tuple[str | set[str], Break]] = {
     ),
     "a trace of nobody": (
         "orphan",
-        lambda s: _orphan(s, traceConversationId={S: "o" * 20}, traceKey={S: f"{'o' * 20}.m#1"}),
+        lambda s: s.put(s.tables.messages, f"{'o' * 20}.trace.1", **_orphan_trace(s)),
     ),
     "a trace in another chain": (
         "index of traces",
+        lambda s: s.edit(s.tables.messages, s.find(".trace.1"), traceConversationId={S: "x"}),
+    ),
+    "a trace in another place": (
+        "index of traces",
+        lambda s: s.edit(s.tables.messages, s.find(".trace.1"), traceKey={S: f"{s.chain[QUESTION]}#1#1"}),
+    ),
+    "a trace is lost": ("trace count", lambda s: s.remove(s.tables.messages, s.find(".trace.2"))),
+    "a trace is not counted": (
+        {"trace", "trace count"},
         lambda s: s.put(
-            s.tables.messages, f"{s.chain[QUESTION]}.t", traceConversationId={S: "x"}, traceKey={S: "x.m#1"}
+            s.tables.messages, f"{_other_chain(s, 1)}.trace.9", **_without_id(_with_number(s, s.find(".trace.2"), 9))
         ),
+    ),
+    "a trace of no message": (
+        "trace",
+        lambda s: s.edit(
+            s.tables.messages,
+            s.find(".trace.2"),
+            traceKey={S: trace_key(f"{_other_chain(s, 1)}.x", 5, 2)},
+        ),
+    ),
+    "a trace that cannot be read": (
+        "unreadable",
+        lambda s: s.edit(s.tables.messages, s.find(".trace.2"), body={S: "{"}),
+    ),
+    "a trace without a key": (
+        {"unreadable", "trace count"},
+        lambda s: s.edit(s.tables.messages, s.find(".trace.2"), traceKey=None),
     ),
     "an id of nothing": ("unknown item", lambda s: s.put(s.tables.messages, "junk", body={S: "{}"})),
     "a record of nothing": ("unknown item", lambda s: s.put(s.tables.conversations, "junk")),
@@ -331,7 +372,7 @@ def test_what_is_sound_is_not_reported(stored: Stored, capsys: pytest.CaptureFix
 
     assert stored.rules() == []
     assert main(["--stack", str(tmp_path / "stack.json")]) == 0
-    assert capsys.readouterr().out == "1 conversations, 14 items, 1 objects: 0 broken, 0 warnings\n"
+    assert capsys.readouterr().out == "1 conversations, 16 items, 2 objects: 0 broken, 0 warnings\n"
     assert [stored.items(table) for table in (stored.tables.messages, stored.tables.conversations)] == before
 
     stored.head(messageCount={N: "99"})

@@ -123,7 +123,7 @@ def test_messages_of_our_own_api_are_interactions(api: Api, head: Any, lagging: 
     api.say(conversation_id, "welcome", "assistant", associatedUserMessageId=None)
     api.call("POST", f"/conversations/{conversation_id}/messages", {"role": "tool", "content": [tool_result("t")]})
     api.say(conversation_id, "I see", "assistant")
-    api.say(conversation_id, "second")
+    api.say(conversation_id, "second", clientMessageId="response")
 
     found = interactions(lagging, head(conversation_id), offset=0, limit=10)
     newest_first = interactions(lagging, head(conversation_id), offset=0, limit=10, newest_first=True)
