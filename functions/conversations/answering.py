@@ -94,7 +94,7 @@ class Answered:
 
 
 def answer(attempt: Attempt, clock: Clock, model: Model, asking: Asking, *, give_up_at_ns: int) -> Answered:
-    """Answer a message, or say for good that it failed.
+    """Answer a message, or say for good that it failed. Where it is superseded, the model's stream is closed.
 
     Raises:
         ModelUnavailableError, BusyError: it may succeed later; the turn has been given back.

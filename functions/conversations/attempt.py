@@ -1,8 +1,10 @@
 """An attempt over our own store: what was claimed, the history that is fetched for it, and how it ends."""
 
+from contextlib import suppress
+
 from conversations import turns
 from conversations.clock import NANOSECONDS, Clock
-from conversations.errors import ServiceError, SupersededError
+from conversations.errors import BusyError, ServiceError, SupersededError
 from conversations.history import History, HistoryQuery, read_history
 from conversations.language_model import Event
 from conversations.model import Conversation, Draft, Turn
@@ -11,6 +13,8 @@ from conversations.said import Answer, Said
 from conversations.store import Store
 
 HEARTBEAT_NS = 25 * NANOSECONDS  # the lease is moved on at least every 30 s
+LOOK_NS = 1_250_000_000
+"""How often it is seen whether the turn was cancelled, so that it stops within two seconds: a read unit each time."""
 
 
 class StoredAttempt:
@@ -33,7 +37,7 @@ class StoredAttempt:
         self._query = query
         self._head, self._turn = claimed
         self._keeps_partial_text = keeps_partial_text
-        self._moved_ns = clock.now_ns()
+        self._moved_ns = self._looked_ns = clock.now_ns()
         self._progress = Progress(started_ns=self._moved_ns)
 
     @property
@@ -50,11 +54,19 @@ class StoredAttempt:
         is_due = self._progress.is_due(length, now_ns)
         if is_due or now_ns - self._moved_ns >= HEARTBEAT_NS:
             self._turn = turns.advance(self._store, self._clock, self._turn, said.text if is_due else None)
-            self._moved_ns = now_ns
+            self._moved_ns = self._looked_ns = now_ns
             self._progress.written = length if is_due else self._progress.written
+        elif now_ns - self._looked_ns >= LOOK_NS:
+            self._look(now_ns)
 
     def seconds_to_wait(self) -> float:
-        return max(0.0, (self._moved_ns + HEARTBEAT_NS - self._clock.now_ns()) / NANOSECONDS)
+        next_ns = min(self._moved_ns + HEARTBEAT_NS, self._looked_ns + LOOK_NS)
+        return max(0.0, (next_ns - self._clock.now_ns()) / NANOSECONDS)
+
+    def _look(self, now_ns: int) -> None:
+        self._looked_ns = now_ns
+        with suppress(BusyError):  # the next look may see it
+            self._head = turns.look(self._store, self._clock, self._question, self._turn, self._head)
 
     def finish(self, answer: Answer) -> None:
         draft = Draft(

@@ -2,6 +2,8 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from threading import Lock
 from typing import Any
 
 from botocore.eventstream import ParserError
@@ -11,7 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT
 from conversations.errors import ModelError, ModelUnavailableError
-from conversations.language_model import ModelRequest
+from conversations.language_model import Event, ModelRequest
 
 _PASSING = frozenset(
     (
@@ -37,28 +39,65 @@ class BedrockModel:
     def __init__(self, client_for: Callable[[str | None], Any]) -> None:
         self._client_for = client_for
 
-    def ask(self, request: ModelRequest) -> Iterator[Mapping[str, Any]]:
+    def ask(self, request: ModelRequest) -> "_Answering":
+        return _Answering(lambda: self._client_for(request.region), request)
+
+
+class _Answering:
+    """The events of one answer. Implements ``language_model.Stoppable``: one thread reads, another may stop it."""
+
+    def __init__(self, client: Callable[[], Any], request: ModelRequest) -> None:
+        self._client = client
+        self._request = request
+        self._lock = Lock()
+        self._stream: Any = None
+        self._is_stopped = False
+
+    def __iter__(self) -> Iterator[Event]:
+        stream = self._open()
         try:
-            answer = self._client_for(request.region).converse_stream(**_parameters(request))
+            for event in () if self._is_stopped else stream:
+                yield as_text(event)
+        except EventStreamError as error:
+            raise _translated(error.response["Error"]) from error
+        except _BROKEN as error:
+            raise ModelError("The model's answer broke off.") from error
+        finally:
+            stream.close()
+
+    def stop(self) -> None:
+        """Whoever waits for the next event gets the end of the stream at once.
+
+        A request that has no answer at all yet cannot be broken off: its connection is closed when the answer begins.
+        """
+        with self._lock:
+            self._is_stopped = True
+            if self._stream is not None:
+                _shut(self._stream)
+
+    def _open(self) -> Any:
+        try:
+            answer = self._client().converse_stream(**_parameters(self._request))
         except ClientError as error:
             raise _translated(error.response["Error"]) from error
         except ParamValidationError as error:
             raise ModelError("The request is not one that the model's API takes.") from error
         except (AwsConnectionError, HTTPClientError) as error:
             raise ModelUnavailableError("The model cannot be reached.") from error
-        yield from _events(answer["stream"])
+        with self._lock:
+            self._stream = answer["stream"]
+        return self._stream
 
 
-def _events(stream: Any) -> Iterator[Mapping[str, Any]]:
-    try:
-        for event in stream:
-            yield as_text(event)
-    except EventStreamError as error:
-        raise _translated(error.response["Error"]) from error
-    except _BROKEN as error:
-        raise ModelError("The model's answer broke off.") from error
-    finally:
-        stream.close()
+def _shut(stream: Any) -> None:
+    """End the reading of a stream from outside of the thread that reads it, which closing it does not.
+
+    Botocore keeps the response to itself; without it the reader would wait for the next event.
+    """
+    response = getattr(stream, "_raw_stream", None)
+    if response is not None:
+        with suppress(AttributeError, OSError, RuntimeError, ValueError):  # it has ended by itself
+            response.shutdown()
 
 
 def _translated(error: Mapping[str, str]) -> ModelError:

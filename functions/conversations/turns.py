@@ -138,6 +138,21 @@ def advance(store: Store, clock: Clock, turn: Turn, text: str | None) -> Turn:
     return moved_on
 
 
+def look(store: Store, clock: Clock, question: Question, turn: Turn, seen: Conversation) -> Conversation:
+    """The conversation as it is now, if the attempt still holds the turn: one read unit, unless something has happened.
+
+    Cancelling, deleting and all else that ends an attempt raise the version of the conversation (``seen``: as it was).
+
+    Raises:
+        SupersededError: the attempt holds the turn no longer.
+    """
+    found = store.snapshot(question.conversation_id).conversation
+    if found is not None and found.version == seen.version and found.stands(clock.now_ns()):
+        return found
+    head, _ = _own(store, clock, question, turn)
+    return head
+
+
 def give_back(store: Store, clock: Clock, turn: Turn) -> None:
     """End the lease of an attempt that failed in passing, so that the next one need not wait for it."""
     given_back = replace(turn, updated_at=to_timestamp(clock.now_ns()), lease_until_ms=0)

@@ -16,7 +16,7 @@ from conversations.lambda_tools import LambdaTools
 from conversations.registration import registered_tools
 from turn.descriptor import is_of_appsync
 from turn.settings import TurnSettings
-from turn.worker import RESERVE_NS, Worker
+from turn.worker import Worker, time_to_give_up
 
 if TYPE_CHECKING:
     from turn.appsync.worker import AppSyncWorker
@@ -48,8 +48,7 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     if isinstance(event, dict) and "Records" in event:
         return _worker.give_up(event["Records"])
     if is_of_appsync(event):
-        give_up_at_ns = _clock.now_ns() + context.get_remaining_time_in_millis() * 1_000_000 - RESERVE_NS
-        return _appsync_worker().answer(event, give_up_at_ns)
+        return _appsync_worker().answer(event, time_to_give_up(_clock, context.get_remaining_time_in_millis()))
     return _worker.answer(event, context.get_remaining_time_in_millis())
 
 

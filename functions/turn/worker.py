@@ -22,8 +22,8 @@ from turn.descriptor import Descriptor, is_of_appsync, parse_descriptor
 from turn.reporting import Reports
 from turn.settings import TurnSettings
 
-RESERVE_NS = 10_000_000_000
-"""What is kept of the function's time to end the turn in order."""
+_RESERVE_MS = 10_000
+_RESERVED_PART = 5
 _GIVEN_UP = {"code": "GivenUp", "message": "The answer failed several times; it may be asked again."}
 
 
@@ -48,7 +48,7 @@ class Worker:
         """
         descriptor = parse_descriptor(event)
         self.logger.append_keys(conversation_id=descriptor.conversation_id, message_id=descriptor.current_message_id)
-        give_up_at_ns = self.clock.now_ns() + remaining_ms * 1_000_000 - RESERVE_NS
+        give_up_at_ns = time_to_give_up(self.clock, remaining_ms)
         try:
             attempt = self._claimed(descriptor)
         except NotFoundError as error:
@@ -111,6 +111,13 @@ class Worker:
             tools=self.toolbox.tools_for(_question(descriptor)),
             most_rounds=self.settings.tool_rounds,
         )
+
+
+def time_to_give_up(clock: Clock, remaining_ms: int) -> int:
+    """When, in nanoseconds since the epoch, a turn must begin to end so that it ends in order: ten seconds before the
+    function does, or a fifth of its time if that is less.
+    """
+    return clock.now_ns() + (remaining_ms - min(_RESERVE_MS, remaining_ms // _RESERVED_PART)) * 1_000_000
 
 
 def _invoked_with(body: str) -> object:

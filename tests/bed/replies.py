@@ -39,6 +39,14 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """One event as it is given, such as a kind that no model of the service knows yet."""
+
+    kind: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Pause:
     """Time that the model takes."""
 
@@ -71,7 +79,7 @@ class Break:
     """The connection breaks."""
 
 
-Step = Text | Reasoning | ToolUse | Pause | Hold | StreamError | EndWithoutStop | Break
+Step = Raw | Text | Reasoning | ToolUse | Pause | Hold | StreamError | EndWithoutStop | Break
 
 
 @dataclass(frozen=True)

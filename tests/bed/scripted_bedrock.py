@@ -25,6 +25,7 @@ from tests.bed.replies import (
     Failure,
     Hold,
     Pause,
+    Raw,
     Reply,
     StreamError,
     events_of,
@@ -164,6 +165,8 @@ def _frames(reply: Reply) -> Iterator[bytes]:
     block = 0
     for step in reply.steps:
         match step:
+            case Raw(kind, payload):
+                yield _event(kind, payload)
             case Pause(seconds):
                 time.sleep(seconds)
             case Hold(released, reached):

@@ -320,6 +320,33 @@ def test_a_tool_use_that_was_cut_off_is_not_done(service: Service) -> None:
     assert "toolCalls" not in answer
 
 
+def test_a_turn_is_cancelled_while_a_tool_is_at_work(service: Service) -> None:
+    called, go_on = threading.Event(), threading.Event()
+
+    def slow(_: dict[str, Any]) -> Any:
+        called.set()
+        go_on.wait(RELEASED_AFTER_S)
+
+    service.played["function-weather"] = slow
+    service.model.scripts = [asks(("t1", "weather", {"city": "Turin"}), text="I look.")]
+    asked = service.api.call("POST", f"{service.path}/turns", {"content": said("q")})
+    turn = f"{service.path}/turns/{asked.body['message']['id']}"
+
+    def cancel() -> None:
+        assert called.wait(RELEASED_AFTER_S)
+        assert service.api.call("DELETE", turn).status == 200
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    outcome = service.worker.answer(dict(service.api.invocations.descriptors[-1]), PLENTY_MS)
+    is_at_work = not go_on.is_set()
+    go_on.set()
+    canceller.join(RELEASED_AFTER_S)
+
+    assert (outcome["outcome"], is_at_work, len(service.model.requests)) == ("superseded", True, 1)
+    assert service.api.call("GET", turn).body["turn"]["status"] == "cancelled"
+
+
 def test_a_name_stands_for_one_tool(service: Service) -> None:
     mine = {"toolSpec": {"name": "weather", "inputSchema": {"json": {"type": "object"}}}}
     twice = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}

@@ -275,7 +275,7 @@ def test_the_time_of_the_function_is_given_up_in_order(
     model.scripts = [endless]
     started = time.monotonic()
 
-    assert worker.answer(dict(descriptor), 10_500)["outcome"] == "failed"
+    assert worker.answer(dict(descriptor), 1_500)["outcome"] == "failed"
     assert time.monotonic() - started < 5
     turn = _turn(api, conversation_id, message_id)["turn"]
     assert (turn["status"], turn["error"]["code"], turn["partialText"]) == ("failed", "Timeout", "a start")
@@ -324,6 +324,35 @@ def test_a_quiet_model_keeps_its_lease(
         clock.offset_s += 2
         with pytest.raises(LeasedError):
             worker.answer(dict(descriptor), PLENTY_MS)
+        yield from deltas("at last")
+
+    model.scripts = [quiet]
+
+    assert worker.answer(dict(descriptor), PLENTY_MS) == {"outcome": "complete", "attempt": 1}
+
+
+def test_a_look_whether_it_was_cancelled_is_one_read_and_other_messages_do_not_end_a_turn(
+    api: Api,
+    worker: Worker,
+    model: PlayedModel,
+    own_dynamodb: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("conversations.attempt.LOOK_NS", NANOSECONDS // 5)
+    conversation_id = api.create()
+    _, descriptor = _ask(api, conversation_id)
+    reads: list[str] = []
+    own_dynamodb.meta.events.register(
+        "before-parameter-build.dynamodb", lambda params, model, **_: reads.append(model.name)
+    )
+
+    def quiet() -> Iterator[Mapping[str, Any]]:
+        reads.clear()
+        time.sleep(0.5)
+        before_append = list(reads)
+        api.say(conversation_id, "meanwhile")
+        time.sleep(0.3)
+        assert before_append == ["GetItem"] * 2
         yield from deltas("at last")
 
     model.scripts = [quiet]
