@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from conversations import turns
 from conversations.appending import Appending, append
 from conversations.clock import Clock
+from conversations.handing_over import descriptor
 from conversations.history import DEFAULT_LIST_LIMIT
 from conversations.model import Message, Turn
 from conversations.store import Store
@@ -45,7 +46,7 @@ def ask(store: Store, clock: Clock, invoker: Invoker, request: Appending) -> tup
     if not appended.is_new:
         turn, _ = turns.read_turn(store, clock, question)
     if turn.status == "pending":
-        invoker.invoke(turns.descriptor(question, appended.owner, DEFAULT_LIST_LIMIT))
+        invoker.invoke(descriptor(question, appended.owner, DEFAULT_LIST_LIMIT))
     return message, turn
 
 

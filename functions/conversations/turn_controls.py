@@ -7,6 +7,7 @@ from conversations.access import standing
 from conversations.asking import Invoker
 from conversations.clock import Clock, to_timestamp
 from conversations.errors import NotFoundError, TurnStateError
+from conversations.handing_over import descriptor
 from conversations.history import DEFAULT_LIST_LIMIT
 from conversations.model import Conversation, Message, Snapshot, Turn
 from conversations.retrying import until_written
@@ -59,7 +60,7 @@ def ask_again(
 
     owner, message, turn = until_written(once, clock)
     if turn.status == "pending":
-        invoker.invoke(turns.descriptor(question, owner, DEFAULT_LIST_LIMIT, asked_key=asked_key))
+        invoker.invoke(descriptor(question, owner, DEFAULT_LIST_LIMIT, asked_key=asked_key))
     return store.load([message])[0], turn
 
 

@@ -6,7 +6,6 @@ Failing raises the conversation's version in the same transaction, and finishing
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from conversations import ids
 from conversations.access import snapshot_of, standing
@@ -280,22 +279,3 @@ def _lease_until(now_ns: int) -> int:
 def _snapshot(store: Store, question: Question, *, with_message: bool = False) -> Snapshot:
     wanted = [ids.response_id(question.message_id)] + [question.message_id] * with_message
     return snapshot_of(store, question.conversation_id, messages=wanted, turn_of=question.message_id)
-
-
-def descriptor(question: Question, owner: str, list_limit: int, *, asked_key: str | None = None) -> dict[str, Any]:
-    """The event by which the turn function is invoked: which history to fetch, and nothing of it."""
-    return {
-        "conversationId": question.conversation_id,
-        "currentMessageId": question.message_id,
-        "owner": owner,
-        "messageHistoryQuery": {**HISTORY_QUERY_NAMES, "listQueryLimit": list_limit},
-        **({"askedKey": asked_key} if asked_key is not None else {}),
-    }
-
-
-HISTORY_QUERY_NAMES: Mapping[str, str] = {
-    "getQueryName": "getConversationMessage",
-    "getQueryInputTypeName": "ID",
-    "listQueryName": "listConversationMessages",
-    "listQueryInputTypeName": "ConversationMessageFilterInput",
-}

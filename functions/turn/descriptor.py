@@ -9,8 +9,8 @@ from typing import Any
 
 from conversations import ids
 from conversations.errors import InvalidRequestError
+from conversations.handing_over import HISTORY_QUERY_NAMES
 from conversations.history import DEFAULT_LIST_LIMIT
-from conversations.turns import HISTORY_QUERY_NAMES
 from turn.fields import inference_in, list_limit_in, object_in, optional_text_in, specification_of, text_in, tools_in
 
 

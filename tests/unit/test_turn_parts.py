@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from conversations import codec, turns
 from conversations.bedrock import as_bytes, as_text
 from conversations.errors import InvalidRequestError, ModelError, NotFoundError
+from conversations.handing_over import descriptor
 from conversations.model import Snapshot, Turn
 from conversations.progress import FIRST_AFTER_NS, Progress
 from conversations.reply import Reply
@@ -33,7 +34,7 @@ def test_three_members_are_enough() -> None:
 def test_what_the_api_sends_is_what_the_turn_function_takes() -> None:
     question = turns.Question(CONVERSATION, f"{CONVERSATION}.m", "alice")
 
-    assert parse_descriptor(turns.descriptor(question, "alice", 20)) == Descriptor(
+    assert parse_descriptor(descriptor(question, "alice", 20)) == Descriptor(
         CONVERSATION, f"{CONVERSATION}.m", "alice", list_limit=20
     )
 
@@ -398,4 +399,4 @@ def test_an_answer_makes_a_turn_complete_and_none_was_asked_for_otherwise() -> N
 def test_a_descriptor_is_small_and_says_nothing() -> None:
     question = turns.Question(CONVERSATION, f"{CONVERSATION}.{'m' * 64}", "alice")
 
-    assert len(json.dumps(turns.descriptor(question, "o" * 256, 1000))) < 1000
+    assert len(json.dumps(descriptor(question, "o" * 256, 1000))) < 1000
