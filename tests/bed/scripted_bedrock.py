@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
-            for frame in _frames(reply):
+            for frame in frames(reply):
                 self.wfile.write(b"%x\r\n" % len(frame) + frame + b"\r\n")
                 self.wfile.flush()
             self.wfile.write(b"0\r\n\r\n")
@@ -160,7 +160,7 @@ class _BrokenError(Exception):
     """The script breaks the connection here."""
 
 
-def _frames(reply: Reply) -> Iterator[bytes]:
+def frames(reply: Reply) -> Iterator[bytes]:
     yield _event("messageStart", {"role": "assistant"})
     block = 0
     for step in reply.steps:
