@@ -29,6 +29,7 @@ _clock = SystemClock()
 _logger = Logger()
 _metrics = Metrics()
 _model = BedrockModel(_clients.model)
+_toolbox = LambdaTools(registered_tools(Path(__file__).parent.parent), _clients.tools)
 _worker = Worker(
     store=_clients.store(_settings.store, _clock),
     clock=_clock,
@@ -36,7 +37,7 @@ _worker = Worker(
     settings=_settings,
     logger=_logger,
     metrics=_metrics,
-    toolbox=LambdaTools(registered_tools(Path(__file__).parent.parent), _clients.tools),
+    toolbox=_toolbox,
 )
 
 
@@ -65,4 +66,5 @@ def _appsync_worker() -> "AppSyncWorker":
         settings=_settings,
         logger=_logger,
         reports=Reports(_logger, _metrics),
+        toolbox=_toolbox,
     )

@@ -39,9 +39,11 @@ class AppSyncAttempt:
         *,
         system_prompt: str,
         window: Window,
+        own_tools: Set[str],
         logger: Logger,
         number: int = 1,
     ) -> None:
+        """``own_tools`` are the names of those that are called here."""
         self.number = number
         self._client = client
         self._clock = clock
@@ -50,7 +52,7 @@ class AppSyncAttempt:
         self._system_prompt = system_prompt
         self._window = window
         self._logger = logger
-        self._client_tools = {str(tool["name"]) for tool in task.client_tools}
+        self._own_tools = own_tools
         self._chunks = Chunks(channel.conversation_id, channel.current_message_id)
         self._pace = Pace(sent_ns=clock.now_ns())
         self._length = 0
@@ -70,7 +72,7 @@ class AppSyncAttempt:
         """Send what is new, where that is due."""
         self._said, self._length = said, said.length
         if self._task.streams and self._pace.is_due(self._length, self._clock.now_ns()):
-            self._send(self._chunks.grown(_growing(said.so_far, self._client_tools)), "streaming")
+            self._send(self._chunks.grown(_growing(said.so_far, self._own_tools)), "streaming")
             self._pace.is_sent(self._length, self._clock.now_ns())
 
     def seconds_to_wait(self) -> float:
@@ -79,7 +81,7 @@ class AppSyncAttempt:
         return until_slow_s if until_slow_s > 0 and self._length > self._pace.sent else _IDLE_S
 
     def finish(self, answer: Answer) -> None:
-        shown = visible(answer.content, self._client_tools)
+        shown = visible(answer.content, self._own_tools)
         if self._task.streams:
             self._send(self._chunks.finished(shown, answer.stop_reason or ""), "streaming")
         else:
@@ -90,7 +92,7 @@ class AppSyncAttempt:
         reason = error.reason if isinstance(error, GraphQLError) else None
         self._logger.warning("failed", extra={"code": error.code, "reason": reason})
         if self._task.streams and not isinstance(error, GraphQLError):
-            shown = _growing((said or self._said).so_far, self._client_tools)
+            shown = _growing((said or self._said).so_far, self._own_tools)
             with suppress(GraphQLError):
                 self._send(self._chunks.grown(shown), "streaming", last_within_s=_LAST_TEXT_WITHIN_S)
         tell_error(self._client, self._clock, self._channel, error, self._logger)
@@ -141,15 +143,19 @@ def tell_error(client: GraphQLClient, clock: Clock, channel: Channel, error: Ser
         logger.warning("error not told", extra={"code": refusal.code, "reason": refusal.reason})
 
 
-def visible(blocks: Iterable[Block], client_tools: Set[str]) -> list[Block]:
-    """What of an answer the client sees: text, and uses of tools that it offers."""
-    return [block for block in blocks if block.get("text") or block.get(TOOL_USE, {}).get("name") in client_tools]
+def visible(blocks: Iterable[Block], own_tools: Set[str]) -> list[Block]:
+    """What of an answer the client sees: text, and what is asked of tools of its own."""
+    return [block for block in blocks if block.get("text") or _is_for_client(block, own_tools)]
 
 
-def _growing(blocks: Iterable[Block], client_tools: Set[str]) -> list[Block]:
+def _is_for_client(block: Block, own_tools: Set[str]) -> bool:
+    return TOOL_USE in block and block[TOOL_USE].get("name") not in own_tools
+
+
+def _growing(blocks: Iterable[Block], own_tools: Set[str]) -> list[Block]:
     """What can be shown of an answer that is coming in. What a tool is asked is whole only at the end, and nothing that
     comes after it has its place before.
     """
-    shown = visible(blocks, client_tools)
+    shown = visible(blocks, own_tools)
     whole = next((place for place, block in enumerate(shown) if TOOL_USE in block), len(shown))
     return shown[:whole]

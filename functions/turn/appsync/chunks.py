@@ -27,8 +27,8 @@ SLOW_NS = 2_000_000_000
 class Pace:
     """Decides when a piece of text is sent. Times are in nanoseconds, lengths in characters.
 
-    The lengths sent are at most n, n/1.2, n/1.2², ..., which add up to 6n; 21n for a model so slow that nothing came
-    for two seconds, when 1.05 is enough. At 20,000 characters that is some 30 pieces, or 70. The first goes at once.
+    The lengths sent are at most n, n/1.2, n/1.2², ..., which add up to 6n; where nothing was sent for two seconds 1.05
+    is enough, which comes to 21n at most. At 20,000 characters that is some 25 pieces, or 90. The first goes at once.
     """
 
     sent_ns: int

@@ -6,7 +6,7 @@ told to the client.
 """
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
@@ -19,10 +19,13 @@ from conversations.arrange import Window
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ModelUnavailableError, ServiceError
 from conversations.language_model import Model
+from conversations.tool_use import EMPTY, Tool, Toolbox
+from conversations.turns import Question
 from turn.appsync.attempt import AppSyncAttempt, tell_error
 from turn.appsync.client import GraphQLClient
 from turn.appsync.data_tools import DataTool
 from turn.appsync.event import Channel, Task, parse_channel, parse_task
+from turn.appsync.token import subject_of
 from turn.reporting import Reports
 from turn.settings import TurnSettings
 
@@ -42,6 +45,7 @@ class AppSyncWorker:
     settings: TurnSettings
     logger: Logger
     reports: Reports
+    toolbox: Toolbox = EMPTY
 
     def answer(self, event: Mapping[str, Any], give_up_at_ns: int) -> dict[str, Any]:
         """Answer the message of an event. Raises nothing, whatever happens."""
@@ -71,9 +75,9 @@ class AppSyncWorker:
         return {"outcome": answered.outcome, "attempt": answered.attempt}
 
     def _answered(self, client: GraphQLClient, channel: Channel, task: Task, give_up_at_ns: int) -> Answered:
-        asking = self._asking(client, task)
+        asking = self._asking(client, channel, task)
         for number, pause_s in enumerate((*PAUSES_S, None), start=1):
-            attempt = self._attempt(client, channel, task, number)
+            attempt = self._attempt(client, channel, task, asking.tools, number)
             try:
                 return answer(attempt, self.clock, self.model, asking, give_up_at_ns=give_up_at_ns)
             except (ModelUnavailableError, BusyError) as error:
@@ -84,7 +88,9 @@ class AppSyncWorker:
                 self.clock.sleep(_random.uniform(pause_s / 2, pause_s))
         raise AssertionError("the last attempt ends the loop")
 
-    def _attempt(self, client: GraphQLClient, channel: Channel, task: Task, number: int) -> AppSyncAttempt:
+    def _attempt(
+        self, client: GraphQLClient, channel: Channel, task: Task, tools: Sequence[Tool], number: int
+    ) -> AppSyncAttempt:
         prompt = self.settings.system_prompt if task.system_prompt is None else task.system_prompt
         return AppSyncAttempt(
             client,
@@ -93,18 +99,22 @@ class AppSyncWorker:
             task,
             system_prompt=prompt,
             window=Window(max_tokens=self.settings.history_tokens),
+            own_tools={str(tool.specification["name"]) for tool in tools},
             logger=self.logger,
             number=number,
         )
 
-    def _asking(self, client: GraphQLClient, task: Task) -> Asking:
+    def _asking(self, client: GraphQLClient, channel: Channel, task: Task) -> Asking:
+        question = Question(channel.conversation_id, channel.current_message_id, subject_of(channel.token))
+        data_tools = [DataTool(client, definition) for definition in task.data_tools]
         most = {"maxTokens": self.settings.max_output_tokens} if self.settings.max_output_tokens else {}
         return Asking(
             model_id=task.model_id or self.settings.model_id,
             region=task.region,
             inference_configuration={**most, **task.inference_configuration},
             client_tools=task.client_tools,
-            tools=[DataTool(client, definition) for definition in task.data_tools],
+            tools=[*data_tools, *self.toolbox.tools_for(question)],
+            most_rounds=self.settings.tool_rounds,
         )
 
     def _log_fault(self, error: Exception) -> None:

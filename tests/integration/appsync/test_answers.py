@@ -3,10 +3,13 @@
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from conversations.tool_use import ToolUse as ToolUsed
+from conversations.turns import Question
 from tests.bed.appsync import AppSync, Fault, ListedMessages
 from tests.bed.messages import complaints, said
 from tests.bed.replies import Hold, Pause, Reasoning, Reply, Text, ToolUse, text, tool_use
@@ -327,3 +330,68 @@ def test_an_event_that_does_not_stream_gets_its_answer_in_one(
 
     assert appsync.published == [{**NAMES, "content": said("one two")}]
     assert appsync.requests[-1].headers["x-amz-user-agent"].endswith("md/turn-response-type#single")
+
+
+class _Calls:
+    """A toolbox with one tool, which remembers for which turn it was called."""
+
+    specification: Mapping[str, Any] = {"name": "registered", "inputSchema": {"json": {"type": "object"}}}
+    timeout_s = 5.0
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+
+    def tools_for(self, question: Question) -> "list[_Calls]":
+        self.questions.append(question)
+        return [self]
+
+    def call(self, use: ToolUsed) -> list[Any]:
+        return [{"text": f"{use.name} was used"}]
+
+
+def test_tools_of_the_deployment_are_called_for_the_token_s_subject(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    calls = _Calls()
+    turns.worker = replace(turns.worker, toolbox=calls)
+    bedrock.script(tool_use("registered", {}), text("Done."))
+
+    assert turns.answer(toolsConfiguration=TOOLS) == "complete"
+
+    names = [tool["toolSpec"]["name"] for tool in bedrock.requests[0].body["toolConfig"]["tools"]]
+    assert names == ["thermometer", "todos", "registered", "weather"]
+    assert calls.questions == [Question("C", "CUR", "alice")]
+    result = bedrock.requests[1].body["messages"][-1]["content"][0]["toolResult"]
+    assert result["content"] == [{"text": "registered was used"}]
+    assert _whole(appsync.published[-1]) == said("Done.")
+
+
+def test_a_continuation_that_brings_no_tools_may_use_those_of_its_history(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    """Converse wants a configuration beside tool blocks; AppSync's answers do not say which it was."""
+    use = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": "{}"}}
+    asked = {"id": "A", "conversationId": "C", "role": "assistant", "associatedUserMessageId": "CUR", "content": [use]}
+    result = {"toolResult": {"toolUseId": "t1", "content": [{"text": "Sunny."}]}}
+    appsync.messages = ListedMessages([QUESTION, asked, {**QUESTION, "id": "R", "content": [result]}])
+    bedrock.script(tool_use("weather", {"city": "Rome"}, "t2"))
+
+    assert turns.answer(message_id="R") == "complete"
+
+    assert [block["toolUse"]["toolUseId"] for block in _whole(appsync.published[-1])] == ["t2"]
+
+
+@pytest.mark.parametrize("size", [2_000, 4_000, 20_000])
+def test_requests_and_bytes_grow_with_the_answer_and_not_with_its_square(
+    size: int, appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    """Bounds for any speed of the model and the machine; `tests/bench/appsync` measures beside Amplify's handler."""
+    appsync.latency_s = 0.01
+    bedrock.script(text(*["x" * 20] * (size // 20)))
+
+    assert turns.answer() == "complete"
+
+    publishing = [request for request in appsync.requests if request.operation == "PublishModelResponse"]
+    assert appsync.text == "x" * size
+    assert len(publishing) <= 90
+    assert sum(request.size for request in publishing) <= 26 * size + 1_000 * len(publishing)
