@@ -5,11 +5,11 @@ It asks DynamoDB in their place what each call consumed (`ReturnConsumedCapacity
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.bed.forwarder import Forwarder, Passed, Passing
+from tests.bed.forwarder import Forwarder, Passed, Passing, Way
 
 WRITES = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
@@ -38,8 +38,8 @@ class Call:
 class DynamoDBMeter(Forwarder):
     """Remembers every call since the last reset."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, detour: Callable[[Passing], Way | None] = lambda _: None) -> None:
+        super().__init__(detour)
         self._calls: list[Call] = []
 
     def reset(self) -> None:

@@ -2,7 +2,7 @@
 
 import http.client
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -37,10 +37,18 @@ class Passed:
     body: bytes
 
 
-class Forwarder:
-    """Forwards everything to `upstream`, which is set once that address is known; subclasses see what passes."""
+Way = Callable[[Callable[[], Passed | None]], Passed | None]
+"""Another way to an answer: it is given the usual one. `None` is no answer: the connection is cut."""
 
-    def __init__(self) -> None:
+
+class Forwarder:
+    """Forwards everything to `upstream`, which is set once that address is known; subclasses see what passes.
+
+    `detour` may choose another way for a request (`None`: the usual one).
+    """
+
+    def __init__(self, detour: Callable[[Passing], Way | None] = lambda _: None) -> None:
+        self.detour = detour
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self.lock = threading.Lock()
@@ -93,7 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         request = Passing(self.command, self.path, self.headers.items(), body)
-        answer = self.server.forwarder.on_answer(request, self._ask_upstream(request))
+        way = self.server.forwarder.detour(request)
+        answer = way(lambda: self._usual(request)) if way else self._usual(request)
         if answer is None:
             self.close_connection = True
             return
@@ -107,6 +116,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _forward  # noqa: N815 - named by the base class
+
+    def _usual(self, request: Passing) -> Passed | None:
+        return self.server.forwarder.on_answer(request, self._ask_upstream(request))
 
     def _length(self, answer: Passed) -> str:
         """That of the body, or of the one that a HEAD asks about."""

@@ -3,10 +3,11 @@
 The API function calls it (`AWS_ENDPOINT_URL_LAMBDA`), so the payload it keeps is the descriptor on its way.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tests.bed.forwarder import Forwarder, Passed, Passing
+from tests.bed.forwarder import Forwarder, Passed, Passing, Way
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Invocation:
 class LambdaRecorder(Forwarder):
     """Forwards everything unchanged."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, detour: Callable[[Passing], Way | None] = lambda _: None) -> None:
+        super().__init__(detour)
         self._invocations: list[Invocation] = []
 
     def reset(self) -> None:

@@ -1,7 +1,8 @@
 """The deployed local stack of a test session: what `make run` brings up, with doubles in its functions' way.
 
 The CDK command line deploys the real app once (about 20 seconds). The functions reach the scripted Bedrock instead of
-MiniStack's stand-in, their invocations of other functions pass the recorder, and their calls of DynamoDB the meter.
+MiniStack's stand-in, their invocations of other functions pass the recorder, and their calls of DynamoDB the meter. All
+their calls of AWS can be made to go wrong (`faults`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,8 @@ from infra.local.local_stack import LocalStack, LocalStackSettings, running
 from tests.bed import processes
 from tests.bed.documented import check_response
 from tests.bed.dynamodb_meter import DynamoDBMeter
+from tests.bed.fault_proxy import Faults
+from tests.bed.forwarder import Forwarder
 from tests.bed.recorder import LambdaRecorder
 from tests.bed.scripted_bedrock import ScriptedBedrock
 
@@ -31,6 +34,7 @@ class Stack:
     bedrock: ScriptedBedrock
     lambda_recorder: LambdaRecorder
     meter: DynamoDBMeter
+    faults: Faults
 
     @property
     def api_url(self) -> str:
@@ -95,6 +99,7 @@ class Stack:
         self.bedrock.reset()
         self.lambda_recorder.reset()
         self.meter.reset()
+        self.faults.reset()
 
     def log_tail(self) -> str:
         return self.local.emulator.log_tail(120)
@@ -105,20 +110,26 @@ def deployed(
     folder: Path, *, auth: str = "none", options: Mapping[str, str] | None = None, **variables: str
 ) -> Iterator[Stack]:
     """Deploy into a fresh emulator; `variables` are added to the environment of all functions."""
+    faults = Faults()
     with (
         ScriptedBedrock() as bedrock,
-        LambdaRecorder() as recorder,
-        DynamoDBMeter() as meter,
+        LambdaRecorder(faults.detour) as recorder,
+        DynamoDBMeter(faults.detour) as meter,
+        Forwarder(faults.detour) as others,
         sockets.listening() as front,
     ):
         doubles = {
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url,
             "AWS_ENDPOINT_URL_LAMBDA": recorder.url,
             "AWS_ENDPOINT_URL_DYNAMODB": meter.url,
+            "AWS_ENDPOINT_URL_S3": others.url,
+            "AWS_ENDPOINT_URL_SQS": others.url,
         }
         settings = LocalStackSettings(
             folder=folder, front=front, auth=auth, options=options or {}, variables=doubles | variables
         )
         with running(settings) as local:
-            recorder.upstream = meter.upstream = local.emulator.endpoint_url
-            yield Stack(folder=folder, local=local, bedrock=bedrock, lambda_recorder=recorder, meter=meter)
+            recorder.upstream = meter.upstream = others.upstream = local.emulator.endpoint_url
+            yield Stack(
+                folder=folder, local=local, bedrock=bedrock, lambda_recorder=recorder, meter=meter, faults=faults
+            )
