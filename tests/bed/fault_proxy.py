@@ -4,11 +4,14 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from tests.bed.forwarder import Passed, Passing, Way
 
 LATE_S = 3.5  # longer than any time-out of the functions' clients for data
+
+_HELD_AT_MOST_S = 30.0
 
 
 def operation_of(request: Passing) -> str:
@@ -76,6 +79,24 @@ def _answering(status: int, code: str, service: str) -> Way:
     return lambda usual: Passed(status, headers, body.encode())
 
 
+@dataclass(frozen=True)
+class Held:
+    """A call that waits, before or after it is carried out, until it is released; then the connection is cut."""
+
+    is_carried_out: bool
+    reached: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, operation: str) -> Way:
+        def way(usual: Callable[[], Passed | None]) -> None:
+            if self.is_carried_out:
+                usual()
+            self.reached.set()
+            self.released.wait(_HELD_AT_MOST_S)
+
+        return way
+
+
 KINDS: dict[str, Callable[[str], Way]] = {
     "throttled": throttled,
     "failed": failed,
@@ -110,6 +131,12 @@ class Faults:
         with self._lock:
             self._kind = KINDS[kind]
             self._left[operation] = float("inf")
+
+    def hold(self, operation: str, held: Held) -> None:
+        """Hold the next call of an operation."""
+        with self._lock:
+            self._kind = held
+            self._left[operation] = 1
 
     def detour(self, request: Passing) -> Way | None:
         operation = operation_of(request)

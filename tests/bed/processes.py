@@ -27,3 +27,10 @@ def is_connected_to(process_id: int, port: int) -> bool:
         with suppress(OSError):  # closed meanwhile
             descriptors.add(str(descriptor.readlink()))
     return any(f"socket:[{inode}]" in descriptors for inode in inodes)
+
+
+def resident_kb(process_id: int) -> int:
+    """How much memory a process has in hand."""
+    status = (Path("/proc") / str(process_id) / "status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(line.split()[1])

@@ -38,7 +38,7 @@ def _delivered(stack: Stack, event: dict[str, Any]) -> dict[str, Any]:
     return outcome
 
 
-def _eventually(read: Callable[[], Any], wanted: Any) -> None:
+def eventually(read: Callable[[], Any], wanted: Any) -> None:
     until = time.monotonic() + WITHIN_S
     while (found := read()) != wanted:
         assert time.monotonic() < until, found
@@ -76,7 +76,7 @@ def test_events_that_come_at_once_give_one_answer(http: httpx.Client, stack: Sta
     stack.bedrock.script(Reply([hold, Text(["once"])]))
 
     delivered = [beside.submit(_delivered, stack, _event(question)) for _ in range(4)]
-    _eventually(lambda: sum(one.done() for one in delivered), 3)
+    eventually(lambda: sum(one.done() for one in delivered), 3)
     hold.released.set()
     outcomes = [one.result(WITHIN_S) for one in delivered]
 
@@ -137,9 +137,9 @@ def _killed_in_mid_stream(http: httpx.Client, stack: Stack, path: str, *, lease_
     stack.bedrock.script(Reply([Text(["half of it "]), Pause(0.6), Text(["more "]), hold]))
     question = ask(http, path, "q")
     assert hold.reached.wait(WITHIN_S)
-    _eventually(lambda: followed(http, path, question, after=0)["turn"]["partialText"], "half of it more ")
+    eventually(lambda: followed(http, path, question, after=0)["turn"]["partialText"], "half of it more ")
     if lease_is_over:
-        _end_lease(stack, question)
+        end_lease(stack, question)
     [worker] = _at_work(stack)
     os.kill(worker, signal.SIGKILL)
     hold.released.set()
@@ -152,7 +152,7 @@ def _at_work(stack: Stack) -> list[int]:
     return [worker for worker in stack.workers(stack.turn_function) if is_connected_to(worker, port)]
 
 
-def _end_lease(stack: Stack, question: str) -> None:
+def end_lease(stack: Stack, question: str) -> None:
     """As if the minute had passed."""
     stack.client("dynamodb").update_item(
         TableName=stack.messages_table,
@@ -190,10 +190,10 @@ def test_when_no_attempt_comes_after_the_lease_the_turn_fails_and_may_be_asked_a
 ) -> None:
     path = create(http)
     question = _killed_in_mid_stream(http, stack, path, lease_is_over=False)
-    _eventually(lambda: _waiting(stack), 1)
+    eventually(lambda: _waiting(stack), 1)
     leased = http.get(f"{path}/turns/{question}").json()["turn"]
 
-    _end_lease(stack, question)
+    end_lease(stack, question)
     failed = followed(http, path, question)["turn"]
     stack.bedrock.script(text("whole"))
     http.post(f"{path}/turns/{question}", json={})
@@ -204,7 +204,7 @@ def test_when_no_attempt_comes_after_the_lease_the_turn_fails_and_may_be_asked_a
     assert failed["partialText"] == "half of it more "
     assert (complete["turn"]["status"], complete["message"]["content"]) == ("complete", said("whole"))
     assert len(stack.bedrock.requests) == 2
-    _eventually(lambda: _waiting(stack), 0)
+    eventually(lambda: _waiting(stack), 0)
 
 
 def _waiting(stack: Stack) -> int:
@@ -254,7 +254,7 @@ def test_a_clear_while_a_turn_runs_leaves_no_answer_and_old_keys_bring_nothing_b
     assert (again["position"], again["previousMessageId"]) == (1, None)
     assert again["id"] != question
     assert messages(http, path) == [again]
-    _eventually(lambda: _items_of(stack, question), {again["id"]})
+    eventually(lambda: _items_of(stack, question), {again["id"]})
 
 
 def test_a_deletion_while_a_turn_runs_leaves_nothing(
@@ -267,7 +267,7 @@ def test_a_deletion_while_a_turn_runs_leaves_nothing(
     hold.released.set()
 
     assert outcome.result(WITHIN_S)["outcome"] == "superseded"
-    _eventually(lambda: _items_of(stack, question), set())
+    eventually(lambda: _items_of(stack, question), set())
 
 
 def test_a_cancelled_turn_leaves_no_answer_and_may_be_asked_again(http: httpx.Client, stack: Stack) -> None:

@@ -202,3 +202,145 @@ def test_what_is_not_granted_is_denied(guarded: Guarded, function: str) -> None:
     assert outcomes[: len(granted)] == ["done"] * len(granted), found
     done = [name for name, outcome in found.items() if "Denied" not in outcome][len(granted) :]
     assert done == []
+
+
+# Each action is needed
+
+
+NOTHING = {"id": {"S": "nothing"}}
+NEVER = {"ConditionExpression": "attribute_exists(nothing)"}
+INDEX_KEYS = {
+    "conversationId-createdAt": "conversationId",
+    "traceConversationId-traceKey": "traceConversationId",
+    "owner-updatedAt": "owner",
+    "activeMonth-activeHour": "activeMonth",
+}
+NOT_CHECKED = {
+    # The emulator checks the name of the operation, and AWS that of InvokeModelWithResponseStream.
+    "bedrock:InvokeModelWithResponseStream",
+    # The emulator has no X-Ray.
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+}
+
+
+def _call_of(guarded: Guarded, action: str, resource: str) -> tuple[str, str, dict[str, Any]]:
+    """A call that needs the action on the resource, and changes nothing."""
+    service, _, operation = action.partition(":")
+    if service == "lambda":
+        return "lambda", "invoke", {"FunctionName": resource, "InvocationType": "Event", "Payload": "{}"}
+    make = {"dynamodb": _of_dynamodb, "s3": _of_s3, "sqs": _of_sqs, "logs": _of_logs}
+    return make[service](operation, resource)
+
+
+def _of_dynamodb(operation: str, arn: str) -> tuple[str, str, dict[str, Any]]:
+    table, _, rest = arn.partition(":table/")[2].partition("/")
+    index = rest.removeprefix("index/")
+    query = {
+        "IndexName": index,
+        "KeyConditionExpression": f"{INDEX_KEYS.get(index)} = :x",
+        "ExpressionAttributeValues": {":x": {"S": "nothing"}},
+    }
+    calls: dict[str, tuple[str, str, dict[str, Any]]] = {
+        "GetItem": ("dynamodb", "get_item", {"TableName": table, "Key": NOTHING}),
+        "BatchGetItem": ("dynamodb", "batch_get_item", {"RequestItems": {table: {"Keys": [NOTHING]}}}),
+        "PutItem": ("dynamodb", "put_item", {"TableName": table, "Item": NOTHING, **NEVER}),
+        "UpdateItem": ("dynamodb", "update_item", {"TableName": table, "Key": NOTHING, **NEVER}),
+        "DeleteItem": ("dynamodb", "delete_item", {"TableName": table, "Key": NOTHING}),
+        "BatchWriteItem": (
+            "dynamodb",
+            "batch_write_item",
+            {"RequestItems": {table: [{"DeleteRequest": {"Key": NOTHING}}]}},
+        ),
+        "Query": ("dynamodb", "query", {"TableName": table, **query}),
+        "DescribeStream": ("dynamodbstreams", "describe_stream", {"StreamArn": arn}),
+        "GetShardIterator": (
+            "dynamodbstreams",
+            "get_shard_iterator",
+            {"StreamArn": arn, "ShardId": "shardId-000000000000000000000", "ShardIteratorType": "LATEST"},
+        ),
+        "GetRecords": ("dynamodbstreams", "get_records", {"ShardIterator": f"{arn}|1|x"}),
+        "ListStreams": ("dynamodbstreams", "list_streams", {"TableName": table}),
+    }
+    return calls[operation]
+
+
+def _of_s3(operation: str, arn: str) -> tuple[str, str, dict[str, Any]]:
+    bucket = arn.rpartition(":")[2].removesuffix("/*")
+    names = {"GetObject": "get_object", "PutObject": "put_object", "DeleteObject": "delete_object"}
+    if operation == "ListBucket":
+        return "s3", "list_objects_v2", {"Bucket": bucket, "Prefix": "nothing"}
+    return "s3", names[operation], {"Bucket": bucket, "Key": "nothing"}
+
+
+def _of_sqs(operation: str, arn: str) -> tuple[str, str, dict[str, Any]]:
+    url = f"http://127.0.0.1/{environment.ACCOUNT}/{arn.rpartition(':')[2]}"
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "ReceiveMessage": ("receive_message", {"VisibilityTimeout": 0}),
+        "DeleteMessage": ("delete_message", {"ReceiptHandle": "nothing"}),
+        "GetQueueAttributes": ("get_queue_attributes", {"AttributeNames": ["QueueArn"]}),
+        "SendMessage": ("send_message", {"MessageBody": "\0"}),  # which no queue takes
+    }
+    name, arguments = calls[operation]
+    return "sqs", name, {"QueueUrl": url, **arguments}
+
+
+def _of_logs(operation: str, arn: str) -> tuple[str, str, dict[str, Any]]:
+    group = arn.partition(":log-group:")[2].removesuffix(":*")
+    stream = {"logGroupName": group, "logStreamName": "nothing"}
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "CreateLogStream": ("create_log_stream", stream),
+        "PutLogEvents": ("put_log_events", {**stream, "logEvents": [{"timestamp": 1, "message": "nothing"}]}),
+    }
+    name, arguments = calls[operation]
+    return "logs", name, arguments
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_without_any_one_action_its_call_is_denied(guarded: Guarded, function: str) -> None:
+    """So no action is granted twice, and none is spelt in a way that grants nothing."""
+    configuration = guarded.client("lambda").get_function_configuration(FunctionName=guarded.outputs[function])
+    role, probe = configuration["Role"].rpartition("/")[2], f"each-{function}"
+    guarded.make_function(probe, configuration["Role"], PROBE)
+    iam = guarded.client("iam")
+    [policy] = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    whole = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
+    allowed = list(_allowed(whole))
+    calls = [_call_of(guarded, action, resource) for action, resource in allowed if action not in NOT_CHECKED]
+    tried = [pair for pair in allowed if pair[0] not in NOT_CHECKED]
+
+    with_all = guarded.invoke(probe, calls)
+    without = []
+    try:
+        for (action, resource), call in zip(tried, calls, strict=True):
+            document = json.dumps(_without(whole, action, resource))
+            iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=document)
+            without += guarded.invoke(probe, [call])
+    finally:
+        iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=json.dumps(whole))
+
+    assert [pair for pair, outcome in zip(tried, with_all, strict=True) if "Denied" in outcome] == []
+    assert [pair for pair, outcome in zip(tried, without, strict=True) if "Denied" not in outcome] == []
+    assert len(tried) > 10
+
+
+def _allowed(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every pair of action and resource."""
+    for statement in document["Statement"]:
+        for resource in _listed(statement["Resource"]):
+            for action in _listed(statement["Action"]):
+                yield action, resource
+
+
+def _without(document: Mapping[str, Any], action: str, resource: str) -> Mapping[str, Any]:
+    """A copy of a policy that grants each pair in a statement of its own, but for this one."""
+    statements = [
+        {"Effect": "Allow", "Action": allowed, "Resource": on}
+        for allowed, on in _allowed(document)
+        if (allowed, on) != (action, resource)
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else value
