@@ -35,7 +35,7 @@ class Permissions:
 def api_permissions(data: DataStack, *, turn: lambda_.IFunction) -> Permissions:
     return (
         _read_and_write(data)
-        + _query(data.messages, MESSAGES_INDEX)
+        + _query(data.messages, MESSAGES_INDEX, TRACES_INDEX)
         + _query(data.conversations, OWNER_INDEX, ACTIVITY_INDEX)
         + _objects(data, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
         + allow("lambda:InvokeFunction", on=turn.function_arn)

@@ -1,7 +1,7 @@
 """What the cleanup function does with its events: records of the stream become messages, messages are worked on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aws_lambda_powertools.logging import Logger
@@ -65,7 +65,7 @@ class Worker:
             return  # the tombstone has a record of its own
         tombstone = news.conversation if news.kind == "tombstone removed" else None
         first_chain = news.conversation.chain - 1 if news.kind == "cleared" else 0  # only what this clear hid
-        self.queue.send(to_message(Task(news.conversation.id, first_chain, tombstone)))
+        self.queue.send(to_message(Task(news.conversation.id, first_chain, tombstone, news.end)))
 
     def _is_done(self, record: Mapping[str, Any], give_up_at_ns: int) -> bool:
         try:
@@ -73,7 +73,7 @@ class Worker:
             cleaned = clean(self.store, self.remains, self.clock, task, give_up_at_ns=give_up_at_ns)
             self._report(task, cleaned)
             if cleaned.next_chain is not None:
-                self.queue.send(to_message(replace(task, first_chain=cleaned.next_chain)))
+                self.queue.send(to_message(task.from_chain(cleaned.next_chain)))
         except (BusyError, InvalidRequestError) as error:
             self.logger.warning("not cleaned", extra={"code": error.code, "field": error.field})
             return False

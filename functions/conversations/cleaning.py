@@ -6,18 +6,19 @@ there is found again. It runs once more when the tombstone itself has expired, f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from conversations import ids
 from conversations.clock import Clock, to_timestamp
 from conversations.deleting import tombstone_of
 from conversations.errors import BusyError
-from conversations.model import ASKING_ROLES, About, Conversation, Message
+from conversations.model import ASKING_ROLES, About, Conversation, Message, Trace
 from conversations.retrying import until_written
 from conversations.store import Store
 
 _WIDEST_GAP = 1000
+_TRACES_AT_ONCE = 100
 
 
 class Remains(Protocol):
@@ -30,8 +31,8 @@ class Remains(Protocol):
     def messages(self, chain_id: str) -> Iterator[Sequence[Message]]:
         """Pages of the messages of a chain, oldest first, as the index has them."""
 
-    def traces(self, chain_id: str) -> Iterator[Sequence[str]]:
-        """Pages of the ids of the traces of a chain, as the index has them."""
+    def traces(self, chain_id: str) -> Iterator[Sequence[Trace]]:
+        """Pages of the traces of a chain, as the index has them."""
 
     def objects(self, conversation_id: str) -> Iterator[Sequence[str]]:
         """Pages of the keys of the objects of all chains."""
@@ -53,12 +54,28 @@ class Remains(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """How a chain ended: its last message, and how many traces it has had. The indexes may not have them yet."""
+
+    last_message_id: str | None = None
+    traces: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be cleaned. ``tombstone`` is what the table held before that expired, too."""
+    """What is to be cleaned. ``tombstone`` is what the table held before that expired, too.
+
+    ``end`` is how the first of the chains ended, if that is known.
+    """
 
     conversation_id: str
     first_chain: int = 0
     tombstone: Conversation | None = None
+    end: End = field(default_factory=End)
+
+    def from_chain(self, chain: int) -> "Task":
+        """What is left of it when the chains before that one are clean."""
+        return replace(self, first_chain=chain, end=self.end if chain == self.first_chain else End())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +98,7 @@ def clean(store: Store, remains: Remains, clock: Clock, task: Task, *, give_up_a
     """
     found = until_written(lambda: _found(store, clock, task.conversation_id), clock)
     sweep = _Sweep(store, remains, clock, give_up_at_ns)
+    sweep.know(task.first_chain, task.end)
     if found is not None and found.deleted_at is None:
         next_chain = sweep.chains(found.id, range(task.first_chain, found.chain))
     else:
@@ -122,42 +140,70 @@ class _Sweep:
         self._remains = remains
         self._clock = clock
         self._give_up_at_ns = give_up_at_ns
+        self._ends: dict[int, End] = {}
         self.items = 0
         self.objects = 0
 
+    def know(self, chain: int, end: End) -> None:
+        """Take into account how a chain ended."""
+        self._ends[chain] = end
+
     def everything(self, task: Task, tombstone: Conversation | None) -> int | None:
         """Remove all of a conversation; the chain to go on with, if time is over."""
-        last_chain, newest = (tombstone.chain, tombstone.last_message_id) if tombstone else (task.first_chain, None)
+        last_chain = task.first_chain
+        if tombstone is not None:
+            last_chain = tombstone.chain
+            self.know(last_chain, End(tombstone.last_message_id, tombstone.notes.traces))
         self._remains.remove_about(task.conversation_id)
         if tombstone is not None:
             self._remains.remove_references(tombstone)
-        next_chain = self.chains(task.conversation_id, range(task.first_chain, last_chain + 1), newest)
+        next_chain = self.chains(task.conversation_id, range(task.first_chain, last_chain + 1))
         if next_chain is not None:
             return next_chain
         return None if self._all_objects(task.conversation_id) else last_chain + 1
 
-    def chains(self, conversation_id: str, numbers: Iterable[int], newest: str | None = None) -> int | None:
-        """Remove these chains; the one to go on with, if time is over. ``newest`` is the last message of the last."""
+    def chains(self, conversation_id: str, numbers: Iterable[int]) -> int | None:
+        """Remove these chains; the one to go on with, if time is over."""
         for number in numbers:
-            is_gone = self._chain(ids.chain_id(conversation_id, number), newest)
+            is_gone = self._chain(ids.chain_id(conversation_id, number), self._ends.get(number, End()))
             if self._is_over():
                 return number + 1 if is_gone else number
         return None
 
-    def _chain(self, chain_id: str, newest: str | None) -> bool:
+    def _chain(self, chain_id: str, end: End) -> bool:
         """Whether all of it is gone."""
-        for traces in self._remains.traces(chain_id):
-            self._remove(traces)
-            if self._is_over():
-                return False
+        if not self._traces_of(chain_id, end):
+            return False
         known: set[str] = set()
         for page in self._remains.messages(chain_id):
             known.update(message.id for message in page)
             self._remove_messages([*self._unindexed(chain_id, _named(page), known), *page])
             if self._is_over():
                 return False
-        self._remove_messages(self._unindexed(chain_id, {newest} if newest else set(), known))
+        newest = {end.last_message_id} if end.last_message_id else set()
+        self._remove_messages(self._unindexed(chain_id, newest, known))
         return True
+
+    def _traces_of(self, chain_id: str, end: End) -> bool:
+        """Whether all traces are gone, those too that the index has not got yet: they are numbered."""
+        known: set[str] = set()
+        for page in self._remains.traces(chain_id):
+            known.update(trace.id for trace in page)
+            self._remove_traces(page)
+            if self._is_over():
+                return False
+        named = (ids.trace_id(chain_id, number) for number in range(1, end.traces + 1))
+        missing = [trace_id for trace_id in named if trace_id not in known]
+        for first in range(0, len(missing), _TRACES_AT_ONCE):
+            found = list(self._store.traces(missing[first : first + _TRACES_AT_ONCE]).values())
+            self._remove_traces(found)
+            if found and self._is_over():
+                return False
+        return True
+
+    def _remove_traces(self, traces: Sequence[Trace]) -> None:
+        self._remove_objects([trace.large_key for trace in traces if trace.large_key])
+        self._remove([trace.id for trace in traces])
 
     def _unindexed(self, chain_id: str, named: set[str], known: set[str]) -> list[Message]:
         """The messages that are named but were not found in the index, oldest first, as the table has them."""

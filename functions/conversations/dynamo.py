@@ -13,7 +13,7 @@ from conversations.codec import Item
 from conversations.dynamo_calls import Calls, Tables
 from conversations.model import Conversation, Draft, Message, Snapshot, Trace, Turn
 from conversations.objects import Objects
-from conversations.store import Listed, Outcome, Span
+from conversations.store import Activity, Listed, Outcome, Span
 
 __all__ = ["DynamoStore", "Tables"]
 
@@ -114,6 +114,11 @@ class DynamoStore:
         records = self._calls.batch_get([ids.recent_record_id(owner, minute) for minute in minutes], ())
         noted = (record[schema.MEMBERS]["SS"] for record in records.values() if schema.MEMBERS in record)
         return {member for members in noted for member in members}
+
+    def activities(self, conversation_ids: Iterable[str]) -> list[Activity]:
+        wanted = list(dict.fromkeys(conversation_ids))
+        items = self._calls.batch_get(wanted, attributes=codec.ACTIVITY_ATTRIBUTES)
+        return [activity for item in items.values() if (activity := codec.activity_from_item(item))]
 
     def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
         wanted = list(dict.fromkeys(conversation_ids))

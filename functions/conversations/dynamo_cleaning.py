@@ -11,7 +11,7 @@ from conversations.clock import NANOSECONDS, Clock, from_timestamp
 from conversations.codec import Item
 from conversations.dynamo import Tables
 from conversations.errors import BusyError, ContendedError, LostPinError
-from conversations.model import About, Conversation, Message
+from conversations.model import About, Conversation, Message, Trace
 
 _PAGE = 200  # messages are up to 32 KB, and a page is held in memory
 _BATCH_WRITE_ITEMS = 25  # BatchWriteItem's limit
@@ -41,9 +41,10 @@ class DynamoRemains:
             if messages := [message for item in items if (message := codec.message_from_item(item))]:
                 yield messages
 
-    def traces(self, chain_id: str) -> Iterator[Sequence[str]]:
+    def traces(self, chain_id: str) -> Iterator[Sequence[Trace]]:
         for items in self._pages(schema.TRACES_INDEX, schema.TRACE_CONVERSATION_ID, chain_id):
-            yield [item[schema.ID]["S"] for item in items]
+            if traces := [trace for item in items if (trace := codec.trace_from_item(item))]:
+                yield traces
 
     def objects(self, conversation_id: str) -> Iterator[Sequence[str]]:
         listing: dict[str, Any] = {"Bucket": self._bucket, "Prefix": f"{conversation_id}/"}

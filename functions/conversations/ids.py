@@ -99,6 +99,11 @@ def is_response(message_id: str) -> bool:
     return question_id != message_id and "." in question_id
 
 
+def question_of(message_id: str) -> str | None:
+    """The id of the message that this one answers, if its id says that it is an answer."""
+    return message_id.removesuffix(RESPONSE_SUFFIX) if is_response(message_id) else None
+
+
 def chain_of(item_id: str) -> str:
     """The chain that the id of a message or trace names."""
     return item_id.partition(".")[0]

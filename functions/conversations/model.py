@@ -189,6 +189,11 @@ class Trace:
     def conversation_id(self) -> str:
         return ids.conversation_of(self.chain_id)
 
+    @property
+    def sequence(self) -> int:
+        """Grows from trace to trace, and with each change."""
+        return self.ordinal + self.version - 2
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

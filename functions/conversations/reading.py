@@ -145,8 +145,7 @@ def _listed(
 
 def _owned(store: Store, clock: Clock, owner: str, after: Listed | None, *, at_once: int) -> Iterator[Line]:
     """The lines of an owner's listing, which are read by and by."""
-    minute = clock.now_ns() // _MINUTE_NS
-    recent = store.conversations(store.recent(owner, range(minute - 2, minute + 2)))
+    recent = store.conversations(recent_ids(store, clock, owner))
     is_last = False
     while not is_last:
         found = store.owned(owner, after=after, limit=at_once)
@@ -155,13 +154,29 @@ def _owned(store: Store, clock: Clock, owner: str, after: Listed | None, *, at_o
         after = found[-1] if found else None
 
 
+def recent_ids(store: Store, clock: Clock, owner: str) -> set[str]:
+    """The ids of the conversations that an owner created just now, which an index may not have."""
+    minute = clock.now_ns() // _MINUTE_NS
+    return store.recent(owner, range(minute - 2, minute + 2))
+
+
+def active_lines(store: Store, clock: Clock, *, at_once: int) -> Iterator[Listed]:
+    """Everybody's conversations by the hour of their last activity, as the index has them, read by and by."""
+    return (line for found in _active_pages(store, clock, None, at_once=at_once) for line in found)
+
+
 def _active(store: Store, clock: Clock, after: Listed | None, *, at_once: int) -> Iterator[Line]:
     """The lines of everybody's listing, which are read by and by."""
+    for found in _active_pages(store, clock, after, at_once=at_once):
+        yield from _standing(store, clock, found)
+
+
+def _active_pages(store: Store, clock: Clock, after: Listed | None, *, at_once: int) -> Iterator[list[Listed]]:
     month = after.sort_key[:7] if after else to_timestamp(clock.now_ns())[:7]
     empty_months = 0
     while empty_months < _MOST_EMPTY_MONTHS:
         found = store.active(month, after=after, limit=at_once)
-        yield from _standing(store, clock, found)
+        yield found
         empty_months = 0 if found else empty_months + 1
         is_last = len(found) < at_once
         month, after = (_month_before(month), None) if is_last else (month, found[-1])

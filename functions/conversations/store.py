@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from conversations.clock import NANOSECONDS
 from conversations.model import Conversation, Draft, Message, Snapshot, Trace, Turn
 
 
@@ -22,6 +23,20 @@ class Listed:
 
     sort_key: str
     conversation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a listing needs to know of a conversation."""
+
+    conversation_id: str
+    version: int
+    updated_at: str
+    expires_at: int | None = None
+
+    def stands(self, now_ns: int) -> bool:
+        """Whether it has not expired."""
+        return self.expires_at is None or now_ns < self.expires_at * NANOSECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,9 @@ class Store(Protocol):
 
     def active(self, month: str, *, after: Listed | None, limit: int) -> list[Listed]:
         """All owners' conversations last active in a month (``2026-11``), by the hour, as the index has them."""
+
+    def activities(self, conversation_ids: Iterable[str]) -> list[Activity]:
+        """A consistent read of when conversations were last active; those that were deleted are left out."""
 
     def conversations(self, conversation_ids: Iterable[str]) -> dict[str, Conversation]:
         """A consistent read of conversations, with all that is said of them."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cleanup.worker import Worker
-from conversations import schema, turns
+from conversations import turns
 from conversations.clock import Clock
 from conversations.store import Store
+from conversations.traces import NewTrace, add_trace
 from tests.bed.in_process import Api
 from tests.bed.tables import Tables
 
@@ -150,10 +151,5 @@ class Populate:
             assert appended.status == 201
 
     def _trace(self, parent: str) -> None:
-        item = {
-            "id": {"S": f"{parent}.trace1"},
-            schema.TRACE_CONVERSATION_ID: {"S": parent.partition(".")[0]},
-            schema.TRACE_KEY: {"S": f"{parent}#1"},
-            "body": {"S": "{}"},
-        }
-        self.cleanup.dynamodb.put_item(TableName=self.cleanup.tables.messages, Item=item)
+        new = NewTrace(parent, 1, input="large " + os.urandom(50_000).hex())
+        add_trace(self.store, self.clock, owner=None, conversation_id=parent[:20], new=new)

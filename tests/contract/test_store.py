@@ -15,9 +15,9 @@ from conversations import codec, ids
 from conversations.clock import SystemClock, to_timestamp
 from conversations.dynamo import DynamoStore, Tables
 from conversations.errors import AlreadyStoredError, LostPinError
-from conversations.model import About, Conversation, Draft, Message, Turn
+from conversations.model import About, Conversation, Draft, Message, Trace, Turn
 from conversations.objects import Objects
-from conversations.store import Listed, Span
+from conversations.store import Activity, Listed, Span
 from tests.bed.messages import said
 from tests.bed.tables import fresh_tables
 
@@ -220,3 +220,92 @@ def test_a_receipt_is_found_and_is_no_message(store: DynamoStore) -> None:
     assert store.receipt(message.id) is None
     assert store.message(f"{head.id}.r") is None
     assert codec.receipt_from_item(codec.message_to_item(message)) is None
+
+
+def test_a_change_pins_the_head_and_each_message_and_may_add_an_answer(store: DynamoStore) -> None:
+    head, [first, second] = _with_messages(store, 2)
+    changed = [replace(message, rev=2, metadata={"n": 1}, updated_at=NOW, change_id="c") for message in (first, second)]
+    answer = replace(_message(head, 3), id=ids.response_id(first.id), role="assistant")
+    moved = _moved(head, answer)
+
+    with pytest.raises(LostPinError):
+        store.change(replace(head, version=1), moved, changed)
+    with pytest.raises(LostPinError):
+        store.change(head, moved, [changed[0], replace(second, rev=3)])
+    with pytest.raises(AlreadyStoredError):
+        store.change(head, moved, changed[:1], [replace(answer, id=second.id)])
+    assert store.messages([first.id, second.id]) == {first.id: first, second.id: second}
+    store.change(head, moved, changed, [answer])
+
+    wanted = [*changed, answer]
+    assert store.messages(message.id for message in wanted) == {message.id: message for message in wanted}
+    assert store.indexed(Span(head.id), newest_first=False, limit=9) == wanted
+    with pytest.raises(LostPinError):
+        store.change(moved, replace(moved, version=moved.version + 1), changed)
+
+
+def _trace(head: Conversation, parent: Message, ordinal: int, number: int, **fields: Any) -> Trace:
+    return Trace(ids.trace_id(head.id, ordinal), head.id, ordinal, parent.id, number, NOW, updated_at=NOW, **fields)
+
+
+def test_traces_are_read_by_number_and_are_no_messages(store: DynamoStore) -> None:
+    head, [parent, other] = _with_messages(store, 2)
+    numbers = (3, -(2**31), 2**31 - 1, -1, 3)
+    traces = [_trace(head, parent, place, number, input=str(number)) for place, number in enumerate(numbers, 1)]
+    traces.append(_trace(head, other, 6, 0, additional_info={"a": None}))
+    for trace in traces:
+        raised = replace(head, version=head.version + 1, notes=head.notes.with_trace(5))
+        store.add_trace(head, raised, trace)
+        head = raised
+
+    in_order = [traces[place] for place in (1, 3, 0, 4, 2)]
+    assert store.indexed_traces(parent.id, limit=9) == in_order
+    assert store.indexed_traces(parent.id, limit=2) == in_order[:2]
+    assert store.indexed_traces(other.id, limit=9) == traces[5:]
+    assert store.snapshot(head.id, traces=[traces[0].id, "missing"]).traces == {traces[0].id: traces[0]}
+    assert store.snapshot(head.id).conversation == head
+    assert store.message(traces[0].id) is None
+    assert len(store.indexed(Span(head.id), newest_first=True, limit=9)) == 2
+    raised = replace(head, version=head.version + 1)
+    with pytest.raises(AlreadyStoredError):
+        store.add_trace(head, raised, traces[0])
+    with pytest.raises(LostPinError):
+        store.change_trace(head, raised, replace(traces[0], version=3))
+    store.change_trace(head, raised, replace(traces[0], version=2, response="r"))
+    assert store.traces([traces[0].id, "missing"]) == {traces[0].id: replace(traces[0], version=2, response="r")}
+
+
+def test_what_is_large_of_a_change_is_shelved_anew_and_found_by_who_read_before(store: DynamoStore) -> None:
+    head, [message] = _with_messages(store, 1)
+    noise = "".join(chr(0x4E00 + (place * 7919) % 20_000) for place in range(40_000))
+    large = store.shelve_message(replace(message, rev=2, content=said(noise)))
+    moved = replace(head, version=head.version + 1)
+    store.change(head, moved, [large])
+    [seen] = store.indexed(Span(head.id), newest_first=True, limit=1)
+    larger = store.shelve_message(replace(large, rev=3, content=said(noise + "!")))
+    store.change(moved, replace(moved, version=moved.version + 1), [larger])
+    assert large.large_key is not None
+    store.remove_objects([large.large_key])
+
+    assert (seen.content, seen.large_key) == ((), large.large_key)
+    assert store.load([seen]) == [larger]
+    assert store.shelve_message(replace(larger, content=said("x"))).large_key is None
+    trace = store.shelve_trace(_trace(head, message, 1, 1, input=noise))
+    raised = replace(moved, version=moved.version + 1)
+    store.add_trace(raised, replace(raised, version=raised.version + 1), trace)
+    [unloaded] = store.indexed_traces(message.id, limit=9)
+    assert (unloaded.input, unloaded.large_key) == (None, trace.large_key)
+    assert store.load_traces([unloaded]) == [trace]
+
+
+def test_activities_are_of_conversations_that_were_not_deleted(store: DynamoStore) -> None:
+    made = [_conversation(number, expires_at=number or None) for number in range(120)]
+    for conversation in made:
+        store.create(conversation)
+    store.bury(replace(made[5], version=2, deleted_at=NOW, expires_at=7), expects=made[5])
+
+    found = store.activities([c.id for c in made] + ["missing"])
+
+    wanted = [Activity(c.id, 1, c.updated_at, c.expires_at) for c in made if c is not made[5]]
+    assert sorted(found, key=lambda activity: activity.conversation_id) == wanted
+    assert store.activities([made[0].id]) == wanted[:1]

@@ -23,6 +23,7 @@ def test_the_api_reads_and_writes_and_starts_turns(default: Deployment) -> None:
         "Messages.Arn": READ_AND_WRITE,
         "Conversations.Arn": READ_AND_WRITE,
         "Messages.Arn/index/conversationId-createdAt": QUERY,
+        "Messages.Arn/index/traceConversationId-traceKey": QUERY,
         "Conversations.Arn/index/owner-updatedAt": QUERY,
         "Conversations.Arn/index/activeMonth-activeHour": QUERY,
         "Bodies.Arn/*": OBJECTS,

@@ -20,7 +20,8 @@ from conversations import dynamo_cleaning
 from conversations.dynamo import DynamoStore
 from conversations.dynamo import Tables as TableNames
 from conversations.dynamo_cleaning import DynamoRemains
-from conversations.model import Message
+from conversations.model import Message, Trace
+from conversations.traces import NewTrace, add_trace
 from tests.bed.cleanup import PLENTY_MS, Cleanup, MemoryQueue, Populate
 from tests.bed.in_process import Api
 from tests.bed.tables import Tables
@@ -105,7 +106,9 @@ def test_nothing_is_left_of_a_deleted_conversation_but_a_tombstone_without_conte
     other = populate()
     conversation_id = populate(300)
     kinds = cleanup.contents().of(conversation_id)
-    assert len(kinds) == 300 + len(["turn", "receipt", "about", "trace", "session", "recent", "object"])
+    assert len(kinds) == 300 + len(
+        ["turn", "receipt", "about", "trace", "session", "recent", "object", "a trace's object"]
+    )
     others = cleanup.contents().of(other)
 
     _delete(api, conversation_id)
@@ -115,7 +118,7 @@ def test_nothing_is_left_of_a_deleted_conversation_but_a_tombstone_without_conte
     assert left.of(conversation_id) == []
     assert set(left.conversations[conversation_id]) == {
         *("id", "owner", "version", "chain", "createdAt", "deletedAt", "expiresAt"),
-        *("lastMessageId", "sessionRecordId"),
+        *("lastMessageId", "sessionRecordId", "traceCount"),
     }
     assert left.of(other) == others
     assert len(left.conversations) == 1 + len([other, "about", "session", "recent"])
@@ -378,6 +381,46 @@ def test_messages_that_the_index_does_not_have_yet_are_removed_too(
     assert cleanup.contents().of(conversation_id) == []
 
 
+@pytest.mark.parametrize("path", ["", "/messages"], ids=["deleted", "cleared"])
+@pytest.mark.parametrize("withheld", [{2}, {1, 3}, {1, 2, 3, 4}], ids=str)
+def test_traces_that_the_index_does_not_have_yet_are_removed_too(
+    api: Api,
+    store: DynamoStore,
+    clock: TestClock,
+    cleanup: Cleanup,
+    populate: Populate,
+    monkeypatch: pytest.MonkeyPatch,
+    withheld: set[int],
+    path: str,
+) -> None:
+    """With their objects, and the newest messages, whether all of the conversation is removed or one chain."""
+    conversation_id = populate()
+    parent = api.call("GET", f"/conversations/{conversation_id}/messages").body["messages"][0]["id"]
+    for number in range(3):
+        new = NewTrace(parent, number, input=os.urandom(50_000).hex())
+        add_trace(store, clock, owner=None, conversation_id=conversation_id, new=new)
+    newest = api.say(conversation_id, "newest " + os.urandom(50_000).hex())["id"]
+    indexed, indexed_messages = DynamoRemains.traces, DynamoRemains.messages
+
+    def lagging(remains: DynamoRemains, chain_id: str) -> Iterator[list[Trace]]:
+        for page in indexed(remains, chain_id):
+            if kept := [trace for trace in page if trace.ordinal not in withheld]:
+                yield kept
+
+    def without_newest(remains: DynamoRemains, chain_id: str) -> Iterator[list[Message]]:
+        for page in indexed_messages(remains, chain_id):
+            if kept := [message for message in page if message.id != newest]:
+                yield kept
+
+    monkeypatch.setattr(DynamoRemains, "traces", lagging)
+    monkeypatch.setattr(DynamoRemains, "messages", without_newest)
+    assert api.call("DELETE", f"/conversations/{conversation_id}{path}").status == 204
+    cleanup.settle()
+
+    assert list(cleanup.contents().messages) == []
+    assert cleanup.contents().objects == []
+
+
 def test_what_a_batch_leaves_unprocessed_is_asked_for_again(
     api: Api, cleanup: Cleanup, populate: Populate, on_call: Callable[..., None]
 ) -> None:
@@ -500,7 +543,7 @@ def test_the_function_takes_the_stream_to_the_queue_and_works_on_the_queue(
     (metrics,) = [line for line in lines if "ItemsRemoved" in line]
     assert (metrics["ConversationsCleaned"], metrics["ItemsRemoved"]) == ([1.0], [5.0])
     (told,) = [line for line in lines if line.get("message") == "cleaned"]
-    assert (told["conversation_id"], told["items"], told["objects"]) == (conversation_id, 5, 1)
+    assert (told["conversation_id"], told["items"], told["objects"]) == (conversation_id, 5, 2)
 
 
 def test_what_a_clear_hides_is_removed_once_and_later_appends_are_no_work(
@@ -513,7 +556,9 @@ def test_what_a_clear_hides_is_removed_once_and_later_appends_are_no_work(
     kept = api.say(conversation_id, "after the clear")
 
     cleanup.hand_over()
-    assert [json.loads(body) for body in cleanup.queue] == [{"conversationId": conversation_id}]
+    [told] = [json.loads(body) for body in cleanup.queue]
+    assert told.pop("lastMessageId") in before
+    assert told == {"conversationId": conversation_id, "traces": 1}
     cleanup.settle()
     api.say(conversation_id, "later")
     cleanup.hand_over()

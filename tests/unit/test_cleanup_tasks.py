@@ -1,6 +1,7 @@
 """The messages of the cleanup queue, and what of the table's stream becomes one."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ import pytest
 from cleanup.settings import CleanupSettings
 from cleanup.tasks import from_message, news_in, to_message
 from conversations import codec
-from conversations.cleaning import Task
+from conversations.cleaning import End, Task
 from conversations.deleting import TOMBSTONE_KEPT_S, tombstone_of
+from conversations.errors import InvalidRequestError
 from conversations.model import About, Conversation
+from conversations.notes import Notes
 
 ID = "c" * 20
 CREATED = "2026-11-30T12:00:00.000000000Z"
@@ -82,7 +85,16 @@ def test_records_beside_conversations_are_no_news(item_id: str) -> None:
     assert news_in(record) is None
 
 
-@pytest.mark.parametrize("task", [Task(ID), Task(ID, 3), Task(ID, tombstone=TOMBSTONE), Task(ID, 1, TOMBSTONE)])
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task(ID),
+        Task(ID, 3),
+        Task(ID, tombstone=TOMBSTONE),
+        Task(ID, 1, TOMBSTONE),
+        Task(ID, 1, end=End(f"{ID}~1.last", 7)),
+    ],
+)
 def test_a_task_comes_back_from_its_message(task: Task) -> None:
     assert from_message(to_message(task)) == task
 
@@ -90,6 +102,25 @@ def test_a_task_comes_back_from_its_message(task: Task) -> None:
 def test_a_message_may_name_a_conversation_and_nothing_else() -> None:
     assert from_message(json.dumps({"conversationId": ID})) == Task(ID)
     assert to_message(Task(ID)) == f'{{"conversationId":"{ID}"}}'
+
+
+def test_a_clear_tells_how_its_chain_ended() -> None:
+    standing = replace(STANDING, notes=Notes().with_trace(1).with_trace(2))
+    cleared = replace(standing, chain=3, last_message_id=None, cleared_at=DELETED, notes=Notes())
+
+    news = news_in(_record(standing, cleared))
+
+    assert news is not None
+    assert (news.kind, news.end) == ("cleared", End(f"{ID}~2.last", 2))
+    task = Task(ID, 2, end=news.end)
+    assert (task.from_chain(2), task.from_chain(3)) == (task, Task(ID, 3))
+
+
+@pytest.mark.parametrize("wrong", [{"traces": -1}, {"traces": "1"}, {"lastMessageId": 1}, {"chain": True}])
+def test_a_malformed_message_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequestError) as raised:
+        from_message(json.dumps({"conversationId": ID, **wrong}))
+    assert raised.value.field == next(iter(wrong))
 
 
 def test_settings_name_all_that_is_missing() -> None:

@@ -7,11 +7,13 @@ above 32 KB its bulky part stands in an object of its own (``large``), which cos
 
 from conversations.codec.bulk import LARGEST_BODY_BYTES
 from conversations.codec.conversations import (
+    ACTIVITY_ATTRIBUTES,
     SHORT_ABOUT_BYTES,
     about_from_json,
     about_item,
     about_of_item,
     about_to_json,
+    activity_from_item,
     conversation_from_item,
     conversation_to_item,
     empty_about_item,
@@ -31,6 +33,7 @@ from conversations.codec.traces import bulk_of_trace, trace_from_item, trace_key
 from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
 
 __all__ = [
+    "ACTIVITY_ATTRIBUTES",
     "LARGEST_BODY_BYTES",
     "LARGEST_PARTIAL_BYTES",
     "OUTCOME_KEPT_S",
@@ -42,6 +45,7 @@ __all__ = [
     "about_item",
     "about_of_item",
     "about_to_json",
+    "activity_from_item",
     "bulk_of",
     "bulk_of_trace",
     "conversation_from_item",

@@ -11,6 +11,7 @@ from conversations.codec.packing import WRITE_UNIT_BYTES, Item, number_in, packe
 from conversations.codec.tombstones import is_tombstone, tombstone_from_item, tombstone_to_item
 from conversations.model import About, Conversation
 from conversations.notes import Notes
+from conversations.store import Activity
 
 SHORT_ABOUT_BYTES = 256
 _ABOUT_ELSEWHERE = "elsewhere"
@@ -81,6 +82,18 @@ def conversation_from_item(item: Item) -> Conversation:
         cleared_at=text_in(item, schema.CLEARED_AT),
         notes=notes_from_text(item[schema.NOTES]["S"]) if schema.NOTES in item else Notes(),
     )
+
+
+ACTIVITY_ATTRIBUTES = (schema.ID, schema.VERSION, schema.UPDATED_AT, schema.EXPIRES_AT)
+
+
+def activity_from_item(item: Item) -> Activity | None:
+    """When a conversation was last active, from these attributes of its item; ``None`` if it was deleted."""
+    updated_at = text_in(item, schema.UPDATED_AT)
+    if updated_at is None:
+        return None
+    expires_at = number_in(item, schema.EXPIRES_AT)
+    return Activity(item[schema.ID]["S"], int(item[schema.VERSION]["N"]), updated_at, expires_at)
 
 
 def about_item(conversation: Conversation) -> Item | None:

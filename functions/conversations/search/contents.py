@@ -51,11 +51,11 @@ class Contents:
         """The number of a document, if it is there."""
         return self._numbers.get(id_)
 
-    def add(self, id_: str, source: JsonObject) -> None:
-        """Enter a document, or enter it anew. Raises `DocumentError` and then changes nothing."""
+    def add(self, id_: str, source: JsonObject, without: Collection[str] = ()) -> None:
+        """Enter a document, or enter it anew, but for some fields. Raises `DocumentError` and then changes nothing."""
         prepared = []
         for name, field in self._mapping.fields.items():
-            values = values_at(source, name)
+            values = values_at(source, name) if name not in without else []
             if values:
                 index = self.fields[name]
                 prepared.append((index, index.prepare(field, values)))

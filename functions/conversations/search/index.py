@@ -1,6 +1,6 @@
 """The index of one collection of documents: add, change, remove, search."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Mapping as ReadOnly
 from heapq import nsmallest
 from typing import NamedTuple, cast
@@ -69,12 +69,13 @@ class Index:
         """What the index takes with its documents' sources, in bytes; an estimate, cheap to ask."""
         return self._contents.memory_bytes
 
-    def add(self, id_: str, source: JsonLike) -> None:
+    def add(self, id_: str, source: JsonLike, *, without: Collection[str] = ()) -> None:
         """Enter a document; one that is there under this id is replaced. The source is kept, not copied.
 
-        Raises `DocumentError` for a value that its field cannot take, and then changes nothing.
+        `without` names fields that are shown, but not found. Raises `DocumentError` for a value that its field cannot
+        take, and then changes nothing.
         """
-        self._contents.add(id_, cast(JsonObject, source))
+        self._contents.add(id_, cast(JsonObject, source), without)
 
     def remove(self, id_: str) -> bool:
         """Take a document out; False if there was none."""
