@@ -1,5 +1,6 @@
 """The API as one resolver: routes, and what an error becomes."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +17,11 @@ from api.message_routes import MessageRoutes
 from api.routes import JSON, answer
 from api.turn_routes import TurnRoutes
 from conversations.errors import NotFoundError, ServiceError
+from conversations.quiet import told_of
 
 RETRY_AFTER_S = 1
+_NOT_OF_IDS = re.compile(r"[^A-Za-z0-9_.~/-]+")
+_LONGEST_PATH = 512
 
 
 def make_app(memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> APIGatewayHttpResolver:
@@ -45,7 +49,9 @@ def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
 
     def known(error: ServiceError) -> Response[str]:
         status = status_of(error)
-        logger.info("refused", extra={"code": error.code, "status": status, "field": error.field})
+        logger.info(
+            "refused", extra={"code": error.code, "status": status}
+        )  # the names of members are the caller's words
         headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
         return answer(status, error_body(error, request_id()), headers)
 
@@ -53,7 +59,7 @@ def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
         return answer(404, error_body(NotFoundError("There is no such route."), request_id()))
 
     def fault(error: Exception) -> Response[str]:
-        logger.error("fault", extra={"kind": type(error).__name__}, exc_info=error)
+        logger.error("fault", extra=told_of(error))
         return answer(500, internal_body(request_id()))
 
     app.exception_handler(ServiceError)(known)
@@ -62,6 +68,7 @@ def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
 
 
 def log_keys(event: Mapping[str, Any]) -> dict[str, str]:
-    """What of a request is logged: method and path, which hold ids only."""
+    """What of a request is logged: method and path, and of that what ids are made of."""
     http = event.get("requestContext", {}).get("http", {})
-    return {"method": str(http.get("method")), "path": str(event.get("rawPath"))}
+    path = _NOT_OF_IDS.sub("?", str(event.get("rawPath")))
+    return {"method": str(http.get("method")), "path": path[:_LONGEST_PATH]}

@@ -14,6 +14,7 @@ from cleanup.settings import CleanupSettings
 from cleanup.worker import Worker
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from conversations.quiet import quietly
 
 warnings.filterwarnings("ignore", "No application metrics to publish")  # stream records have none
 
@@ -37,7 +38,8 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Hands over a batch of the stream, or works on a batch of the queue."""
     _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id)
-    records = event["Records"]
-    if records[0]["eventSource"] == "aws:dynamodb":
-        return _worker.follow(records)
-    return _worker.clean(records, context.get_remaining_time_in_millis())
+    with quietly(_logger):
+        records = event["Records"]
+        if records[0]["eventSource"] == "aws:dynamodb":
+            return _worker.follow(records)
+        return _worker.clean(records, context.get_remaining_time_in_millis())

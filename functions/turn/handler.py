@@ -13,6 +13,7 @@ from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.clock import SystemClock
 from conversations.lambda_tools import LambdaTools
+from conversations.quiet import quietly
 from conversations.registration import registered_tools
 from turn.descriptor import is_of_appsync
 from turn.settings import TurnSettings
@@ -46,11 +47,12 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers the message of a descriptor or of an event of AppSync, or gives up a batch of the failure queue."""
     _logger.clear_state()  # what an earlier invocation was about
     _logger.append_keys(request_id=context.aws_request_id)
-    if isinstance(event, dict) and "Records" in event:
-        return _worker.give_up(event["Records"])
-    if is_of_appsync(event):
-        return _appsync_worker().answer(event, time_to_give_up(_clock, context.get_remaining_time_in_millis()))
-    return _worker.answer(event, context.get_remaining_time_in_millis())
+    with quietly(_logger):
+        if isinstance(event, dict) and "Records" in event:
+            return _worker.give_up(event["Records"])
+        if is_of_appsync(event):
+            return _appsync_worker().answer(event, time_to_give_up(_clock, context.get_remaining_time_in_millis()))
+        return _worker.answer(event, context.get_remaining_time_in_millis())
 
 
 @cache

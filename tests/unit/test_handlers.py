@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from conversations.quiet import FaultError
+
 ENVIRONMENT = {
     "MESSAGES_TABLE": "m",
     "CONVERSATIONS_TABLE": "c",
@@ -51,10 +53,12 @@ class _Context:
 
 
 @contextmanager
-def _handler(part: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def _handler(part: str, monkeypatch: pytest.MonkeyPatch, service: str = "warm") -> Iterator[Any]:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", f"warm-{part}")  # loggers of one service write where the first did
+    monkeypatch.setenv(
+        "POWERTOOLS_SERVICE_NAME", f"{service}-{part}"
+    )  # loggers of one service write where the first did
     try:
         yield importlib.import_module(f"{part}.handler")
     finally:
@@ -77,3 +81,31 @@ def test_what_an_invocation_is_about_is_not_said_of_the_next(
         assert line["service"] == f"warm-{part}"
         assert {"timestamp", "location", "message"} <= line.keys()
         assert not {"conversation_id", "message_id"} & line.keys()
+
+
+SECRET = "what-somebody-said"
+
+
+def _repeat_the_secret(*_: Any) -> None:
+    raise ValueError(f"invalid: {SECRET}")
+
+
+@pytest.mark.parametrize("part", ["turn", "cleanup"])
+def test_a_fault_is_told_by_its_kind_and_place_and_not_in_its_words(
+    part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _handler(part, monkeypatch, "faulty") as handler:
+        worker = handler._worker
+        replaced = type("Worker", (), {"give_up": _repeat_the_secret, "clean": _repeat_the_secret})()
+        monkeypatch.setattr(handler, "_worker", replaced)
+        with pytest.raises(FaultError) as raised:
+            handler.lambda_handler(EVENTS[part], _Context())
+        monkeypatch.setattr(handler, "_worker", worker)
+
+    logged = capsys.readouterr().out
+    assert str(raised.value) == "ValueError"
+    assert raised.value.__suppress_context__
+    assert SECRET not in logged
+    (line,) = [json.loads(line) for line in logged.splitlines() if '"fault"' in line]
+    assert line["kind"] == "ValueError"
+    assert "_repeat_the_secret" in line["frames"][-1]

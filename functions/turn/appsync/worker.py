@@ -5,7 +5,6 @@ queue of failures. So nothing is ever raised here. What passes is tried again wi
 told to the client.
 """
 
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import SystemRandom
@@ -19,6 +18,7 @@ from conversations.arrange import Window
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ModelUnavailableError, ServiceError
 from conversations.language_model import Model
+from conversations.quiet import told_of
 from conversations.tool_use import EMPTY, Tool, Toolbox
 from conversations.turns import Question
 from turn.appsync.attempt import AppSyncAttempt, tell_error
@@ -119,5 +119,4 @@ class AppSyncWorker:
 
     def _log_fault(self, error: Exception) -> None:
         """Where it happened, and no words of the error itself: they may repeat what the event holds."""
-        frames = traceback.format_tb(error.__traceback__)
-        self.logger.error("failed", extra={"error": type(error).__name__, "frames": frames})
+        self.logger.error("failed", extra=told_of(error))
