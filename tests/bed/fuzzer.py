@@ -8,7 +8,9 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
 _REQUIREMENTS = _ROOT / "tests" / "faults" / "fuzzer-requirements.txt"
+_HOOKS = _REQUIREMENTS.with_name("fuzzer_hooks.py")
 _INSTALL_TIMEOUT_S = 240
+_PHASES = "examples,fuzzing,stateful"  # its phase of coverage meets a fault of Python 3.11 (AST recursion in threads)
 
 
 def schemathesis() -> Path:
@@ -38,13 +40,20 @@ def fuzz(document_url: str, *, seed: int, most_s: int, folder: Path) -> subproce
         "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
         "response_schema_conformance"
     )
-    arguments = ["--seed", str(seed), "--max-time", str(most_s), "--checks", checks, "--no-color", "--workers", "2"]
+    bounds = ["--seed", str(seed), "--max-time", str(most_s), "--request-timeout", "60", "--workers", "2"]
+    tried = ["--phases", _PHASES, "--checks", checks, "--no-color", "--warnings", "off"]
     return subprocess.run(
-        [schemathesis(), "run", document_url, *arguments, "--request-timeout", "60", "--warnings", "off"],
+        [schemathesis(), "run", document_url, *bounds, *tried],
         capture_output=True,
         text=True,
         check=False,
         timeout=most_s + 240,
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "NO_PROXY": "127.0.0.1"},
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "NO_PROXY": "127.0.0.1",
+            "PYTHONPATH": str(_HOOKS.parent),
+            "SCHEMATHESIS_HOOKS": _HOOKS.stem,
+        },
     )

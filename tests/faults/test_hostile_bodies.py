@@ -26,22 +26,25 @@ HOSTILE: dict[str, tuple[bytes, dict[str, str]]] = {
     "a number of 5,000 digits": ((MESSAGE % f', "metadata": {{"a": {DIGITS}}}').encode(), {}),
     "a fraction of 5,000 digits": ((MESSAGE % f', "metadata": {{"a": 1e{DIGITS}}}').encode(), {}),
     "a member twice": ((MESSAGE % ', "role": "user"').encode(), {}),
+    "Latin-1": ((MESSAGE % ', "metadata": {"a": "\xe9"}').encode("latin-1"), {}),
     "UTF-16": ((MESSAGE % "").encode("utf-16"), {}),
     "UTF-32": ((MESSAGE % "").encode("utf-32"), {}),
-    "Latin-1": ((MESSAGE % ', "metadata": {"a": "\xe9"}').encode("latin-1"), {}),
     "half of a character": ((MESSAGE % "").encode() + b"\xf0\x9f", {}),
     "a byte order mark": (b"\xef\xbb\xbf" + (MESSAGE % "").encode(), {}),
     "gzip": (gzip.compress((MESSAGE % "").encode()), {"content-encoding": "gzip"}),
     "a gzip bomb": (BOMB, {"content-encoding": "gzip"}),
     "a deflate bomb": (zlib.compress(b"[" * 200_000_000, 9), {"content-encoding": "deflate"}),
     "compressed twice": (gzip.compress(BOMB), {"content-encoding": "gzip, gzip"}),
-    "lone surrogates": ((MESSAGE % ', "metadata": {"a": "\\\\ud83d"}').encode(), {}),
+    "half of a surrogate pair": ((MESSAGE % ', "metadata": {"a": "\\ud83d"}').encode(), {}),
     "not JSON": (b"\x00\x01\x02", {}),
 }
 
 
-@pytest.mark.parametrize("kind", ["text", "none"])
-@pytest.mark.parametrize("name", HOSTILE)
+# As text, bytes that are no UTF-8 arrive as U+FFFD: the gateway makes that of them.
+SENT = [(name, kind) for name in HOSTILE for kind in ("text", "bytes") if (name, kind) != ("Latin-1", "text")]
+
+
+@pytest.mark.parametrize(("name", "kind"), SENT)
 def test_a_hostile_body_is_refused(http: httpx.Client, name: str, kind: str) -> None:
     """Whether the gateway takes it for text or for bytes, which it hands over in base64."""
     body, headers = HOSTILE[name]
