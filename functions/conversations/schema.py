@@ -8,7 +8,8 @@ newest or oldest page of messages     GetItem conversation + Query ``conversatio
 one message, an answer, a turn        one consistent BatchGetItem over both tables
 an owner's conversations              Query ``owner-updatedAt`` + records of the last minutes + BatchGetItem
 all conversations by recency          Query ``activeMonth-activeHour`` + BatchGetItem
-traces of a message                   Query ``traceConversationId-traceKey``
+traces of a message                   Query ``traceConversationId-traceKey`` + BatchGetItem of the last minute's
+a change in place                     one consistent BatchGetItem + one TransactWriteItems
 ====================================  ==================================================================
 
 The infrastructure has its own copy of the table shapes; a test holds the two equal.

@@ -24,7 +24,7 @@ from conversations.traces import NewTrace, add_trace, traces
 from tests.bed.faults import fail_first, service_error, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
-from tests.bed.messages import said
+from tests.bed.messages import complaints, said
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
 from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
@@ -159,6 +159,18 @@ def test_what_is_not_there_is_not_changed(api: Api, add: Any, change: Change) ->
     for missing in (f"{message_id}.response", message_id[:20] + ".trace.1", message_id + "x"):
         with pytest.raises(MessageNotFoundError):
             change(missing, response="x")
+
+
+def test_a_history_is_valid_though_a_question_has_no_text(api: Api, add: Any, change: Change) -> None:
+    conversation_id = api.create()
+    asked = add(conversation_id, prompt_template="a template alone")
+    change(asked, response="an answer")
+    api.say(conversation_id, "now")
+
+    history = api.call("GET", f"/conversations/{conversation_id}/history").body["messages"]
+
+    assert complaints(history) == []
+    assert history[-1]["content"] == said("now")
 
 
 # Large ones
