@@ -44,6 +44,8 @@ class ApiFunction(PythonFunction):
                 "TURN_FUNCTION": turn.function_name,
                 "SYSTEM_PROMPT": options.system_prompt,
                 "HISTORY_TOKENS": str(options.history_tokens),
+                "MODEL_ID": options.model_id,
+                "MAX_OUTPUT_TOKENS": str(options.max_output_tokens or ""),
             },
             memory_size=1024,
             timeout=TIMEOUT,

@@ -10,6 +10,9 @@ systemPrompt          (none)                 what every conversation's model is 
 tools                 (none)                 a JSON file of Lambda functions that the model may have called
 toolRounds            10                     how often it may, one after the other, for one answer
 historyTokens         100000                 how much of a history the model is sent
+modelFields           (none)                 parameters of the model's own, a JSON object
+guardrail             (none)                 ``<id or ARN>:<version>`` of a guardrail that every answer passes
+cachePoints           false                  ``true`` marks what the model's provider may keep for the next request
 maxOutputTokens       (the model's own)      how long an answer may be
 issuer, audience      (the stack's pool)     another OpenID issuer, and the audiences of its tokens (comma list)
 graphqlHosts          (none)                 names of AppSync APIs beside AWS's own for them (comma list)
@@ -21,6 +24,7 @@ alarmEmail            (none)                 who is told of alarms, after they c
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,6 +47,9 @@ NAMES: Final = (
     "tools",
     "toolRounds",
     "historyTokens",
+    "modelFields",
+    "guardrail",
+    "cachePoints",
     "maxOutputTokens",
     "issuer",
     "audience",
@@ -55,7 +62,8 @@ LOCAL_STAGE: Final = "local"
 PRODUCTION_STAGES: Final = ("prod", "production")
 
 # All environment variables of a function share 4 KB (Lambda quotas); names, tables and the rest take under 1 KB.
-SYSTEM_PROMPT_BYTES: Final = 3_000
+SYSTEM_PROMPT_BYTES: Final = 2_700
+MODEL_FIELDS_BYTES: Final = 300
 
 
 class OptionsError(ValueError):
@@ -73,6 +81,9 @@ class Options:
     tools: tuple[Tool, ...]
     tool_rounds: int
     history_tokens: int
+    model_fields: str
+    guardrail: str | None
+    cache_points: bool
     max_output_tokens: int | None
     issuer: str | None
     audience: tuple[str, ...]
@@ -109,6 +120,9 @@ class Options:
             tools=_tools(given["tools"]) if "tools" in given else (),
             tool_rounds=_number("toolRounds", given.get("toolRounds", "10")),
             history_tokens=_number("historyTokens", given.get("historyTokens", "100000")),
+            model_fields=_model_fields(given.get("modelFields", "")),
+            guardrail=_guardrail(given.get("guardrail")),
+            cache_points=_one_of("cachePoints", given.get("cachePoints", "false").lower(), ("true", "false")) == "true",
             max_output_tokens=_number("maxOutputTokens", given["maxOutputTokens"])
             if "maxOutputTokens" in given
             else None,
@@ -166,6 +180,23 @@ def _system_prompt(text: str) -> str:
     if (size := len(text.encode())) > SYSTEM_PROMPT_BYTES:
         raise OptionsError(f"systemPrompt: {size} bytes; at most {SYSTEM_PROMPT_BYTES} fit a function's environment")
     return text
+
+
+def _model_fields(text: str) -> str:
+    """Compact JSON, since it stands in the environment beside the system prompt."""
+    try:
+        fields = json.loads(text or "{}")
+    except ValueError as error:
+        raise OptionsError(f"modelFields: {error}") from None
+    written = json.dumps(fields, separators=(",", ":")) if fields else ""
+    if not isinstance(fields, dict) or len(written) > MODEL_FIELDS_BYTES:
+        raise OptionsError(f"modelFields: must be a JSON object of {MODEL_FIELDS_BYTES} bytes at most")
+    return written
+
+
+def _guardrail(text: str | None) -> str | None:
+    pattern = r"([a-z0-9]+|arn:aws[a-z-]*:bedrock:[a-z0-9-]+:[0-9]{12}:guardrail/[a-z0-9]+):([1-9][0-9]{0,7}|DRAFT)"
+    return text and _matching("guardrail", text, pattern, "<id or ARN>:<version>")
 
 
 def _tools(text: str) -> tuple[Tool, ...]:

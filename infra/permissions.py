@@ -42,7 +42,9 @@ def api_permissions(data: DataStack, *, turn: lambda_.IFunction) -> Permissions:
     )
 
 
-def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str, tools: Sequence[Tool]) -> Permissions:
+def turn_permissions(
+    data: DataStack, *, failures: sqs.IQueue, model_id: str, tools: Sequence[Tool], guardrail: str | None
+) -> Permissions:
     return (
         _read_and_write(data)
         + _query(data.messages, MESSAGES_INDEX)
@@ -51,6 +53,7 @@ def turn_permissions(data: DataStack, *, failures: sqs.IQueue, model_id: str, to
         + _consume(failures)
         + allow("sqs:SendMessage", on=failures.queue_arn)
         + _call(tools)
+        + _guard(guardrail)
     )
 
 
@@ -98,6 +101,15 @@ def _call(tools: Sequence[Tool]) -> Permissions:
     here = f"arn:{cdk.Aws.PARTITION}:lambda:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:function:"
     arns = [tool.function if tool.function.startswith("arn:") else here + tool.function for tool in tools]
     return allow("lambda:InvokeFunction", on=list(dict.fromkeys(arns)))
+
+
+def _guard(guardrail: str | None) -> Permissions:
+    """Converse applies a guardrail in the name of who asks (Bedrock user guide, "Permissions for guardrails")."""
+    if guardrail is None:
+        return Permissions(())
+    identifier = guardrail.rpartition(":")[0]
+    here = f"arn:{cdk.Aws.PARTITION}:bedrock:{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}:guardrail/"
+    return allow("bedrock:ApplyGuardrail", on=identifier if identifier.startswith("arn:") else here + identifier)
 
 
 def _consume(queue: sqs.IQueue) -> Permissions:

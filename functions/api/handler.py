@@ -32,7 +32,7 @@ _app = make_app(
         invoker=LambdaInvoker(_clients.functions, _settings.turn_function),
         auth=_settings.auth,
         system_prompt=_settings.system_prompt,
-        history_tokens=_settings.history_tokens,
+        limits=_settings.limits,
         tools=registered_tools(Path(__file__).parent.parent),
     ),
     {"version": VERSION, "stage": _settings.stage, "region": _settings.region},

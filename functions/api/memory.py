@@ -8,6 +8,7 @@ from conversations.asking import Invoker
 from conversations.clock import Clock
 from conversations.registration import RegisteredTool
 from conversations.store import Store
+from conversations.windows import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Memory:
     invoker: Invoker
     auth: Auth
     system_prompt: str
-    history_tokens: int
+    limits: Limits
     tools: Sequence[RegisteredTool] = ()
 
     @property

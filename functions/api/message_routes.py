@@ -20,9 +20,9 @@ from conversations.history import HistoryQuery, read_history
 from conversations.model import Draft
 from conversations.reading import Room, read_page
 from conversations.tools import refuse_registered
+from conversations.turn_options import MOST_TOKENS
 
 _ROUTE = "messages"
-MOST_TOKENS = 10_000_000
 
 
 class MessageRoutes(Routes):
@@ -99,14 +99,15 @@ class MessageRoutes(Routes):
         return answer(200, prompt_json(history.prompt))
 
     def _history_query(self, query: Mapping[str, str]) -> HistoryQuery:
-        most_tokens = parameters.integer_parameter(query, "maxTokens", least=1, most=MOST_TOKENS)
         return HistoryQuery(
             current_message_id=query.get("currentMessageId"),
             window=Window(
                 max_messages=parameters.integer_parameter(query, "maxMessages", least=1, most=parameters.MOST_LIMIT),
-                max_tokens=most_tokens or self.memory.history_tokens,
+                max_tokens=parameters.integer_parameter(query, "maxTokens", least=1, most=MOST_TOKENS),
             ),
             system_prompt=self.memory.system_prompt,
+            limits=self.memory.limits,
+            tools=[tool.specification for tool in self.memory.tools],
         )
 
     def _count_repairs(self, repairs: int) -> None:

@@ -11,6 +11,7 @@ from conversations.creating import NewConversation
 from conversations.errors import InvalidRequestError, TooLargeError
 from conversations.model import ROLES, About, Draft, Role
 from conversations.tools import check_tool_configuration
+from conversations.turn_options import MEMBERS, options_in
 
 LONGEST_NAME = 1024
 LONGEST_SESSION_ID_BYTES = 1024
@@ -24,7 +25,7 @@ MOST_DELETED = 100
 _MESSAGE_MEMBERS = frozenset(
     ("role", "content", "associatedUserMessageId", "clientMessageId", "aiContext", "metadata", "toolConfiguration")
 )
-_TURN_MEMBERS = frozenset(("content", "clientMessageId", "aiContext", "metadata", "toolConfiguration"))
+_TURN_MEMBERS = frozenset(("content", "clientMessageId", "aiContext", "metadata", "toolConfiguration", *MEMBERS))
 _CHANGE_MEMBERS = frozenset(("name", "metadata", "ttlDays"))
 _CONVERSATION_MEMBERS = frozenset(("name", "metadata", "sessionId", "ttlDays"))
 
@@ -89,9 +90,12 @@ def message_draft(body: Body, *, local: str, prefix: str = "") -> Draft:
 
 
 def turn_draft(body: Body, *, local: str) -> Draft:
-    """``{content, clientMessageId?, aiContext?, metadata?, toolConfiguration?}``"""
+    """``{content, clientMessageId?, aiContext?, metadata?, toolConfiguration?, window?, recall?,
+    inferenceConfiguration?}``
+    """
     known_members(body, _TURN_MEMBERS)
-    return _draft(body, "user", check_content(body.get("content")), local, "", None)
+    draft = _draft(body, "user", check_content(body.get("content")), local, "", None)
+    return replace(draft, options=options_in(body))
 
 
 def _draft(body: Body, role: Role, content: Any, local: str, prefix: str, question: str | None) -> Draft:

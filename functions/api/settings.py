@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from api.identity import Auth
 from conversations.settings import StoreSettings, require
+from conversations.windows import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,21 +16,26 @@ class ApiSettings:
     auth: Auth
     turn_function: str
     system_prompt: str
-    history_tokens: int
+    limits: Limits
     stage: str
     region: str
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "ApiSettings":
         """Raises ``KeyError`` that names every variable which is missing."""
-        names = ("AUTH", "TURN_FUNCTION", "SYSTEM_PROMPT", "HISTORY_TOKENS", "STAGE", "AWS_REGION")
-        values = require(env, *names, *StoreSettings.NAMES)
+        names = ("AUTH", "TURN_FUNCTION", "STAGE", "AWS_REGION")
+        prompts = ("SYSTEM_PROMPT", "HISTORY_TOKENS", "MODEL_ID", "MAX_OUTPUT_TOKENS")
+        values = require(env, *names, *prompts, *StoreSettings.NAMES)
         return cls(
             store=StoreSettings.from_values(values),
             auth="none" if values["AUTH"] == "none" else "jwt",
             turn_function=values["TURN_FUNCTION"],
             system_prompt=values["SYSTEM_PROMPT"],
-            history_tokens=int(values["HISTORY_TOKENS"]),
+            limits=Limits(
+                int(values["HISTORY_TOKENS"]),
+                values["MODEL_ID"],
+                int(values["MAX_OUTPUT_TOKENS"]) if values["MAX_OUTPUT_TOKENS"] else None,
+            ),
             stage=values["STAGE"],
             region=values["AWS_REGION"],
         )

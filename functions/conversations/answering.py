@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import (
     BusyError,
+    InputTooLongError,
     ModelError,
     ModelUnavailableError,
     ServiceError,
@@ -19,14 +20,18 @@ from conversations.errors import (
     TurnTimeoutError,
 )
 from conversations.history import History
-from conversations.language_model import Event, Model, ModelRequest
+from conversations.language_model import PLAIN, Event, Features, Model, ModelRequest
 from conversations.model import Block
 from conversations.said import Answer, Said
 from conversations.streams import in_time
 from conversations.tool_use import Tool, ToolUse, used
 from conversations.tools import names_in, tool_configuration_for
+from conversations.turn_options import inference_for
+from conversations.windows import measured
 
 MOST_ROUNDS = 10
+SHRINKS = (1 / 2, 1 / 4)
+"""To what part a history is cut that the model finds too long, and then again, unless the model says what would fit."""
 Outcome = Literal["complete", "failed", "superseded"]
 _NO_MORE = "The limit of tool uses for one message is reached: answer with what is known."
 
@@ -42,8 +47,8 @@ class Attempt(Protocol):
     def number(self) -> int:
         """Which attempt this is, counting from 1."""
 
-    def history(self) -> History:
-        """The history that the model is sent.
+    def history(self, most: int | None = None) -> History:
+        """The history that the model is sent; ``most`` bounds its ``estimated`` tokens.
 
         Raises:
             NotFoundError, OrphanToolResultError, EmptyMessageError: there is none that could be sent.
@@ -70,13 +75,17 @@ class Attempt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the model is asked. ``tools`` are those that are called here, ``client_tools`` (``{name, description?,
-    inputSchema?}``) come with the event; those of the message are in the history.
+    """How the model is asked: ``inference_configuration`` is the deployment's, ``inference_asked`` the event's.
+
+    ``tools`` are those that are called here, ``client_tools`` (``{name, description?, inputSchema?}``) come with the
+    event; those of the message are in the history.
     """
 
     model_id: str
     region: str | None = None
     inference_configuration: Mapping[str, Any] = field(default_factory=dict)
+    inference_asked: Mapping[str, Any] = field(default_factory=dict)
+    features: Features = PLAIN
     client_tools: Sequence[Mapping[str, Any]] = ()
     tools: Sequence[Tool] = ()
     most_rounds: int = MOST_ROUNDS
@@ -131,35 +140,61 @@ class _Work:
         self._model = model
         self._asking = asking
         self._give_up_at_ns = give_up_at_ns
+        self._most: int | None = None
+        self._shrinks = 0
         self.said = Said()
 
     def answer(self) -> Answered:
         history = self._attempt.history()
         request = _request(self._asking, history)
         clients = names_in(request.tool_configuration) - {tool.specification["name"] for tool in self._asking.tools}
-        messages = list(request.messages)
-        while True:
-            self._ask(request, messages)
-            uses = self.said.tool_uses(but_for=clients)
-            if not uses:
-                break
+        first = history = self._ask(request, history)
+        rounds: list[dict[str, Any]] = []  # what comes after the history in this turn
+        while uses := self.said.tool_uses(but_for=clients):
             results = self._use(uses)
-            messages += [{"role": "assistant", "content": self.said.sent}, {"role": "user", "content": results}]
+            rounds += [{"role": "assistant", "content": self.said.sent}, {"role": "user", "content": results}]
             if self.said.asks_client(clients):
                 break
-        self._attempt.finish(self.said.answer(self._asking.model_id))
-        return Answered("complete", self._attempt.number, history.repairs, self.said.usage)
+            history = self._ask(request, history, rounds)
+        self._attempt.finish(self.said.answer(self._asking.model_id, self._measured(first)))
+        return Answered("complete", self._attempt.number, first.repairs, self.said.usage)
 
-    def _ask(self, request: ModelRequest, messages: Sequence[Mapping[str, Any]]) -> None:
+    def _ask(self, request: ModelRequest, history: History, rounds: Sequence[Mapping[str, Any]] = ()) -> History:
+        """One round; returns the history that the model was sent, which is shorter if it refused more."""
         self.said.begin_round()
-        events = self._model.ask(replace(request, messages=[*messages]))
-        with closing(in_time(events, self._seconds_to_wait)) as timed:
-            for event in timed:
+        while True:
+            prompt = history.prompt
+            try:
+                self._hear(replace(request, system=prompt.system, messages=[*prompt.messages, *rounds]))
+            except InputTooLongError as error:
+                history = self._shorter(history, error)
+            else:
+                return history
+
+    def _hear(self, request: ModelRequest) -> None:
+        with closing(in_time(self._model.ask(request), self._seconds_to_wait)) as events:
+            for event in events:
                 if event is not None:
                     self.said.feed(event)
                 self._follow(event)
         if not self.said.is_complete:
             raise ModelError("The model's answer broke off.")
+
+    def _shorter(self, history: History, error: InputTooLongError) -> History:
+        """The part of the history that may fit. Raises ``error`` when it cannot be shorter, or for the third time."""
+        if self._shrinks == len(SHRINKS) or self.said.has_begun:
+            raise error
+        part = SHRINKS[self._shrinks] if error.part is None else error.part
+        self._shrinks += 1
+        self._most = int(history.estimated * part)
+        shorter = self._attempt.history(self._most)
+        if len(shorter.prompt.messages) >= len(history.prompt.messages):
+            raise error
+        return shorter
+
+    def _measured(self, history: History) -> Mapping[str, Any]:
+        estimated, usage = history.estimated, self.said.first_usage
+        return measured(history.learned, estimated=estimated, usage=usage, most=self._most)
 
     def _use(self, uses: Sequence[ToolUse]) -> list[Block]:
         """The results of the tools, as the model is told them, and the answer keeps them."""
@@ -189,16 +224,15 @@ class _Work:
 
 def _request(asking: Asking, history: History) -> ModelRequest:
     prompt = history.prompt
+    own = [tool.specification for tool in asking.tools]
     return ModelRequest(
         model_id=asking.model_id,
         region=asking.region,
         system=prompt.system,
         messages=prompt.messages,
         tool_configuration=tool_configuration_for(
-            prompt.messages,
-            history.tool_configuration,
-            asking.client_tools,
-            [tool.specification for tool in asking.tools],
+            prompt.messages, history.tool_configuration, asking.client_tools, own
         ),
-        inference_configuration=asking.inference_configuration,
+        inference_configuration=inference_for(asking.inference_configuration, history.options, asking.inference_asked),
+        features=asking.features,
     )

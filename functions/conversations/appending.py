@@ -171,11 +171,13 @@ _CARRIED = (
     "origin",
     "tool_configuration",
     "asks",
+    "options",
     "usage",
     "stop_reason",
     "model_id",
     "latency_ms",
     "tool_calls",
+    "measured",
     "large_key",
     "receipt",
 )

@@ -59,13 +59,14 @@ def arrange(
     system_prompt: str = "",
     system_messages: Sequence[Message] = (),
     window: Window = WHOLE,
+    spent: int = 0,
     more_before: bool = False,
 ) -> Prompt:
     """The history as the model is sent it.
 
     ``messages`` are those of the chain in their order, none missing between the first and the current one; answers to
     them may follow the current one. ``system_messages`` come from before them. ``more_before`` says that the chain has
-    more.
+    more. ``spent`` are tokens that count beside all that is arranged here.
 
     Raises:
         CurrentMessageNotFoundError: the current message is not among them, or is none that can be answered.
@@ -76,11 +77,12 @@ def arrange(
     said, current = _paired(ordered, current_id)
     entries = _valid(said, current)
     system = _system(system_prompt, [*system_messages, *_until(ordered, current_id, role="system")])
-    kept = _within(entries, window, spent=tokens.of_blocks(system))
+    spent += tokens.of_blocks(system)
+    kept = _within(entries, window, spent=spent)
     return Prompt(
         system=system,
         messages=[{"role": entry.side, "content": entry.blocks} for entry in kept],
-        tokens=tokens.of_blocks(system) + sum(entry.tokens for entry in kept),
+        tokens=spent + sum(entry.tokens for entry in kept),
         truncated=more_before or len(kept) < len(entries),
     )
 

@@ -1,6 +1,7 @@
 """An attempt over our own store: what was claimed, the history that is fetched for it, and how it ends."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 from conversations import turns
 from conversations.clock import NANOSECONDS, Clock
@@ -44,8 +45,8 @@ class StoredAttempt:
     def number(self) -> int:
         return self._turn.attempt
 
-    def history(self) -> History:
-        return read_history(self._store, self._head, self._query)
+    def history(self, most: int | None = None) -> History:
+        return read_history(self._store, self._head, replace(self._query, most=most))
 
     def follow(self, said: Said, event: Event | None) -> None:
         """Keep the lease, and the partial text when that is due."""
@@ -79,6 +80,7 @@ class StoredAttempt:
             model_id=answer.model_id,
             latency_ms=answer.latency_ms,
             tool_calls=answer.tool_calls or None,
+            measured=answer.measured,
         )
         turns.finish(self._store, self._clock, self._question, self._turn, draft)
 

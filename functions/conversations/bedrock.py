@@ -1,5 +1,6 @@
 """The model on Amazon Bedrock: ConverseStream, its errors in the domain's words, and media as bytes."""
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,8 +12,9 @@ from botocore.exceptions import ClientError, EventStreamError, HTTPClientError, 
 from botocore.exceptions import ConnectionError as AwsConnectionError
 from urllib3.exceptions import HTTPError
 
+from conversations.cache_points import with_cache_points
 from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT
-from conversations.errors import ModelError, ModelUnavailableError
+from conversations.errors import InputTooLongError, ModelError, ModelUnavailableError
 from conversations.language_model import Event, ModelRequest
 
 _PASSING = frozenset(
@@ -25,6 +27,18 @@ _PASSING = frozenset(
         "TooManyRequestsException",
     )
 )
+# What the providers' models say, which Bedrock passes on as a ValidationException.
+_TOO_LONG = re.compile(
+    r"input is too long|prompt is too long|exceeds? (the )?(maximum )?context|maximum context length"
+    r"|too many input tokens|input tokens exceeded|number of input tokens|reduce the length|too large for model",
+    re.IGNORECASE,
+)
+_COUNTS = (  # and which group is the prompt's count, the answer's, and the most that there may be
+    (re.compile(r"(\d+) \+ (\d+) > (\d+)"), 1, 2, 3),
+    (re.compile(r"(\d+) tokens > (\d+) maximum"), 1, 0, 2),
+    (re.compile(r"Max input tokens: (\d+), request input token count: (\d+)"), 2, 0, 1),
+)
+_LARGEST_PART = 0.95
 # botocore reads an event stream from urllib3 itself, whose errors it does not make its own there.
 _BROKEN = (AwsConnectionError, HTTPClientError, HTTPError, ParserError)
 _FORBIDDEN = frozenset(("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException"))
@@ -106,14 +120,28 @@ def _translated(error: Mapping[str, str]) -> ModelError:
         return ModelUnavailableError(f"The model is not available ({code}).")
     if code in _FORBIDDEN:  # its message names roles and accounts
         return ModelError(f"This deployment may not use the model ({code}).")
-    return ModelError(f"{code}: {error.get('Message', '')}".strip(": "))
+    text = f"{code}: {error.get('Message', '')}".strip(": ")
+    return InputTooLongError(text, _fitting_part(text)) if _TOO_LONG.search(text) else ModelError(text)
+
+
+def _fitting_part(text: str) -> float | None:
+    """What part of the prompt would fit, from a refusal that tells how much there is and how much there may be."""
+    for expression, sent, answer, most in _COUNTS:
+        if found := expression.search(text):
+            left = int(found[most]) - (int(found[answer]) if answer else 0)
+            return min(_LARGEST_PART, max(0.0, left / max(1, int(found[sent])))) * _LARGEST_PART
+    return None
 
 
 def _parameters(request: ModelRequest) -> dict[str, Any]:
+    if request.features.has_cache_points:
+        request = with_cache_points(request)
     optional = {
         "system": list(request.system),
         "toolConfig": request.tool_configuration,
         "inferenceConfig": dict(request.inference_configuration),
+        "additionalModelRequestFields": dict(request.features.additional_fields),
+        "guardrailConfig": request.features.guardrail,
     }
     return {
         "modelId": request.model_id,

@@ -19,6 +19,7 @@ ServiceError
 ├── BusyError                tried for as long as is sensible: ask again later
 └── ModelError               the model refused or broke off
     ├── ModelUnavailableError   the same request may succeed later
+    ├── InputTooLongError       it takes less than it was sent
     └── TurnTimeoutError        the time that a turn may take was over
 
 Signal                       between the store and the use cases, never shown
@@ -139,6 +140,16 @@ class ModelUnavailableError(ModelError):
     """The model is throttled or down: asking again later may succeed."""
 
     code = "ModelUnavailable"
+
+
+class InputTooLongError(ModelError):
+    """The prompt is longer than the model takes; ``part`` of it would fit, if the model says so."""
+
+    code = "InputTooLong"
+
+    def __init__(self, message: str, part: float | None = None) -> None:
+        super().__init__(message)
+        self.part = part
 
 
 class TurnTimeoutError(ModelError):

@@ -5,17 +5,19 @@ else the chain says is missing. When the current message lies deeper than the fi
 time, and answers that were written later are read by their ids.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conversations import ids
+from conversations import ids, tokens
 from conversations.arrange import WHOLE, Window, arrange
 from conversations.chain import Place, Walk, end_of, just_before, walk_back
 from conversations.content import TOOL_RESULT
 from conversations.errors import CurrentMessageNotFoundError
 from conversations.model import ASKING_ROLES, Conversation, Message, Prompt
 from conversations.store import Store
+from conversations.turn_options import TurnOptions, read_options
+from conversations.windows import Learned, Limits, learned_from, window_for
 
 DEFAULT_LIST_LIMIT = 1000
 MOST_SYSTEM_MESSAGES = 50
@@ -28,23 +30,38 @@ _LOADED_AT_ONCE = 8
 class HistoryQuery:
     """Which history: up to and with which message (``None``: the newest that can be answered), and how much of it.
 
-    ``list_limit`` bounds the messages read, the window those sent.
+    ``list_limit`` bounds the messages read, the window those sent: what it leaves open follows the message and then
+    ``limits``. ``most`` bounds the estimate in the place of what was found too much. ``tools`` are the specifications
+    of those that do not come with messages; they take room.
     """
 
     current_message_id: str | None = None
     list_limit: int = DEFAULT_LIST_LIMIT
     window: Window = WHOLE
     system_prompt: str = ""
+    limits: Limits = field(default_factory=Limits)
+    most: int | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the model is sent, the tools of the turn in progress, and the reads that made up for the index."""
+    """What the model is sent, the tools and options of the turn in progress, and the reads that made up for the index.
+
+    ``learned`` is what the tokens of the prompt were corrected by.
+    """
 
     prompt: Prompt
     current_message_id: str
     tool_configuration: Mapping[str, Any] | None
     repairs: int
+    options: TurnOptions = field(default_factory=TurnOptions)
+    learned: Learned = field(default_factory=Learned)
+
+    @property
+    def estimated(self) -> int:
+        """The tokens of the prompt without the correction."""
+        return round(self.prompt.tokens / self.learned.ratio)
 
 
 def read_history(store: Store, head: Conversation, query: HistoryQuery) -> History:
@@ -57,16 +74,45 @@ def read_history(store: Store, head: Conversation, query: HistoryQuery) -> Histo
     reader = _Reader(store, head, query)
     current, later = reader.find_current()
     collected, more = reader.collect(current)
+    plan = reader.plan(collected)
     answers = later or reader.later_answers(collected)
     prompt = arrange(
         [*reversed(collected), *answers],
         current.id,
         system_prompt=query.system_prompt,
         system_messages=reader.system_messages_before(collected[-1]),
-        window=query.window,
+        window=plan.window,
+        spent=plan.spent,
         more_before=more,
     )
-    return History(prompt, current.id, _tool_configuration(collected), reader.repairs)
+    corrected = replace(prompt, tokens=round(prompt.tokens * plan.learned.ratio))
+    return History(corrected, current.id, plan.tool_configuration, reader.repairs, plan.options, plan.learned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is sent beside the messages, and how many of them. ``spent`` are the estimated tokens of the tools."""
+
+    options: TurnOptions
+    tool_configuration: Mapping[str, Any] | None
+    learned: Learned
+    window: Window
+    spent: int
+
+
+def _planned(query: HistoryQuery, turn: Sequence[Message], before: Iterable[Message]) -> _Plan:
+    """``turn`` are the messages of the turn in progress, ``before`` those before the current one, newest first."""
+    options = read_options(next((message.options for message in turn if message.options is not None), None))
+    tool_configuration = _tool_configuration(turn)
+    learned = learned_from(before, query.limits.model_id)
+    asked = Window(
+        query.window.max_messages or options.window.max_messages,
+        query.window.max_tokens or options.window.max_tokens,
+    )
+    bound = Learned(learned.ratio, query.most or learned.most)
+    given = [tool.get("toolSpec") for tool in (tool_configuration or {}).get("tools", ())]
+    spent = sum(map(tokens.of_json, (*query.tools, *given)))
+    return _Plan(options, tool_configuration, learned, window_for(asked, query.limits, bound), spent)
 
 
 def _tool_configuration(collected: Sequence[Message]) -> Mapping[str, Any] | None:
@@ -87,7 +133,7 @@ def _begins_turn(message: Message) -> bool:
 class _Budget:
     """What of the query is used up while messages are collected, newest first."""
 
-    query: HistoryQuery
+    list_limit: int
     current_id: str
     read: int = 0
     tokens: int = 0
@@ -95,11 +141,10 @@ class _Budget:
     answered: set[str | None] = field(default_factory=set)
     has_turn: bool = False
 
-    def is_used_up(self) -> bool:
-        window = self.query.window
+    def is_used_up(self, window: Window) -> bool:
         too_many = window.max_messages is not None and self.sent > window.max_messages
         too_large = window.max_tokens is not None and self.tokens > window.max_tokens
-        return self.has_turn and (self.read >= self.query.list_limit or too_many or too_large)
+        return self.read >= self.list_limit or too_many or too_large
 
     def take(self, message: Message) -> None:
         self.read += 1
@@ -137,14 +182,24 @@ class _Reader:
 
     def collect(self, current: Message) -> tuple[list[Message], bool]:
         """The messages from the current one back, newest first, and whether the chain has more before them."""
-        budget = _Budget(self._query, current.id)
+        budget = _Budget(self._query.list_limit, current.id)
         collected: list[Message] = []
+        plan: _Plan | None = None
         for message in self._from(current):
-            if budget.is_used_up():
-                return collected, True
+            if budget.has_turn:
+                plan = plan or self.plan(collected)
+                if budget.is_used_up(plan.window):
+                    return collected, True
             budget.take(message)
             collected.append(message)
         return collected, False
+
+    def plan(self, collected: Sequence[Message]) -> _Plan:
+        """What the turn in progress, which has been collected, is answered with."""
+        in_first = [place for place, message in enumerate(self._first.messages) if message.id == collected[0].id]
+        before = self._first.messages[in_first[0] :] if in_first else collected
+        start = next((place for place, message in enumerate(collected) if _begins_turn(message)), len(collected))
+        return _planned(self._query, collected[: start + 1], before)
 
     def later_answers(self, collected: Sequence[Message]) -> list[Message]:
         """Answers to collected questions that stand after the current message, which were not read on the way to it."""

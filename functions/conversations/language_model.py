@@ -11,6 +11,20 @@ Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Features:
+    """What models can do beside answering. ``additional_fields`` are the model's own parameters, ``guardrail`` is
+    Converse's ``GuardrailStreamConfiguration``.
+    """
+
+    additional_fields: Mapping[str, Any] = field(default_factory=dict)
+    guardrail: Mapping[str, Any] | None = None
+    has_cache_points: bool = False
+
+
+PLAIN = Features()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What a model is asked, in the terms of the Converse API; ``region`` is ``None`` for the function's own."""
 
@@ -20,6 +34,7 @@ class ModelRequest:
     tool_configuration: Mapping[str, Any] | None = None
     inference_configuration: Mapping[str, Any] = field(default_factory=dict)
     region: str | None = None
+    features: Features = PLAIN
 
 
 class Model(Protocol):

@@ -107,11 +107,13 @@ class Draft:
     origin: str | None = None
     tool_configuration: Mapping[str, Any] | None = None
     asks: bool = False
+    options: Mapping[str, Any] | None = None
     usage: Mapping[str, Any] | None = None
     stop_reason: str | None = None
     model_id: str | None = None
     latency_ms: int | None = None
     tool_calls: Sequence[ToolCall] | None = None
+    measured: Mapping[str, Any] | None = None
     large_key: str | None = None
     receipt: str | None = None
     answers_none: bool = False
@@ -121,10 +123,11 @@ class Draft:
 class Message:
     """One message: what one side said. ``conversation_id`` is the chain's, ``position`` counts from 1 within it.
 
-    ``tokens`` is an estimate. ``asks`` says that a turn was asked for with the message. ``large_key`` names the object
-    that holds the content and all else that is bulky, until it has been read; ``readable`` is false when that object is
-    gone. ``system_message_id`` names the last system message before this one, so that those outside a window can be
-    found. ``rev`` and ``updated_at`` are of the last change in place, which ``change_id`` tells from others.
+    ``tokens`` is an estimate. ``asks`` says that a turn was asked for with the message, ``options`` how
+    (``turn_options``). ``measured`` is what an answer tells of the next prompt (``windows``). ``large_key`` names the
+    object that holds the content and all else that is bulky, until it has been read; ``readable`` is false when that
+    object is gone. ``system_message_id`` names the last system message before this one, so that those outside a window
+    can be found. ``rev`` and ``updated_at`` are of the last change in place, which ``change_id`` tells from others.
     """
 
     id: str
@@ -142,12 +145,14 @@ class Message:
     origin: str | None = None
     tool_configuration: Mapping[str, Any] | None = None
     asks: bool = False
+    options: Mapping[str, Any] | None = None
     tokens: int = 0
     usage: Mapping[str, Any] | None = None
     stop_reason: str | None = None
     model_id: str | None = None
     latency_ms: int | None = None
     tool_calls: Sequence[ToolCall] | None = None
+    measured: Mapping[str, Any] | None = None
     system_message_id: str | None = None
     request_hash: str | None = None
     large_key: str | None = None
@@ -241,7 +246,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A history as the model is sent it. ``tokens`` is an estimate of all of it."""
+    """A history as the model is sent it. ``tokens`` is an estimate of all of it, tools included."""
 
     system: Sequence[Block]
     messages: Sequence[Mapping[str, Any]]

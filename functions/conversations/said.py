@@ -30,7 +30,7 @@ _BETWEEN_ROUNDS = "\n\n"
 class Answer:
     """An answer as it is kept. ``content`` is what the user sees, and the tools that the client is to use.
 
-    ``usage`` and ``latency_ms`` are of all rounds together.
+    ``usage`` and ``latency_ms`` are of all rounds together. ``measured`` is for the next prompt (``windows``).
     """
 
     content: Sequence[Block]
@@ -39,6 +39,7 @@ class Answer:
     usage: Mapping[str, Any] = field(default_factory=dict)
     stop_reason: str | None = None
     latency_ms: int | None = None
+    measured: Mapping[str, Any] | None = None
 
 
 class Said:
@@ -93,6 +94,11 @@ class Said:
         return self._reply.is_complete
 
     @property
+    def has_begun(self) -> bool:
+        """Whether something has come of this round."""
+        return bool(self._reply.content)
+
+    @property
     def text(self) -> str:
         """All text so far."""
         return _BETWEEN_ROUNDS.join(filter(None, (self._text, self._reply.text)))
@@ -107,6 +113,11 @@ class Said:
         """The characters of the text so far (counted, not put together)."""
         between = len(_BETWEEN_ROUNDS) if self._text and self._reply.length else 0
         return len(self._text) + between + self._reply.length
+
+    @property
+    def first_usage(self) -> Mapping[str, Any] | None:
+        """What the model counted of the first round, whose prompt is the history as it was arranged."""
+        return next(iter(self._with_reply()[0]), None)
 
     @property
     def usage(self) -> Mapping[str, Any]:
@@ -135,7 +146,7 @@ class Said:
         """Whether this round asks for one of the tools of these names."""
         return any(use.name in names for use in self._reply.tool_uses)
 
-    def answer(self, model_id: str) -> Answer:
+    def answer(self, model_id: str, measured: Mapping[str, Any] | None = None) -> Answer:
         """The answer, when nothing more is asked."""
         usages, latencies = self._with_reply()
         return Answer(
@@ -145,6 +156,7 @@ class Said:
             usage=_summed(usages),
             stop_reason=self._reply.stop_reason,
             latency_ms=sum(latencies) if latencies else None,
+            measured=measured,
         )
 
     @property

@@ -11,7 +11,18 @@ from conversations import ids
 from conversations.errors import InvalidRequestError
 from conversations.handing_over import HISTORY_QUERY_NAMES
 from conversations.history import DEFAULT_LIST_LIMIT
-from turn.fields import inference_in, list_limit_in, object_in, optional_text_in, specification_of, text_in, tools_in
+from conversations.language_model import PLAIN, Features
+from conversations.turn_options import TurnOptions, options_in_event
+from turn.fields import (
+    features_in,
+    inference_in,
+    list_limit_in,
+    object_in,
+    optional_text_in,
+    specification_of,
+    text_in,
+    tools_in,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,8 @@ class Descriptor:
     system_prompt: str | None = None
     region: str | None = None
     inference_configuration: Mapping[str, Any] = field(default_factory=dict)
+    features: Features = PLAIN
+    options: TurnOptions = field(default_factory=TurnOptions)
     client_tools: tuple[Mapping[str, Any], ...] = ()
     stream_response: bool = True
     asked_key: str | None = None
@@ -36,8 +49,8 @@ def is_of_appsync(event: object) -> bool:
     return isinstance(event, dict) and "graphqlApiEndpoint" in event
 
 
-def parse_descriptor(event: object) -> Descriptor:
-    """The descriptor in an event.
+def parse_descriptor(event: object, features: Features = PLAIN) -> Descriptor:
+    """The descriptor in an event. ``features`` are the deployment's.
 
     Raises:
         InvalidRequestError: it is malformed; names the field.
@@ -56,6 +69,8 @@ def parse_descriptor(event: object) -> Descriptor:
         system_prompt=optional_text_in(model, "systemPrompt", "modelConfiguration."),
         region=optional_text_in(model, "region", "modelConfiguration."),
         inference_configuration=inference_in(model),
+        features=features_in(model, features),
+        options=options_in_event(event),
         client_tools=tuple(map(specification_of, tools_in(object_in(event, "toolsConfiguration"), "clientTools"))),
         stream_response=event.get("streamResponse") is not False,
         asked_key=optional_text_in(event, "askedKey"),

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from conversations import turn_options
 from conversations.errors import InvalidRequestError
 from conversations.history import DEFAULT_LIST_LIMIT
+from conversations.language_model import Features
 
 LONGEST_TEXT = 100_000
-_BOUNDS = {"maxTokens": (1, 10_000_000), "temperature": (0, 1), "topP": (0, 1)}
 
 
 def object_in(parent: Mapping[str, Any], name: str, prefix: str = "") -> Mapping[str, Any]:
@@ -54,15 +55,31 @@ def list_limit_in(query: Mapping[str, Any]) -> int:
 
 def inference_in(model: Mapping[str, Any]) -> Mapping[str, Any]:
     """What of ``modelConfiguration.inferenceConfiguration`` Converse knows."""
+    return turn_options.inference_in(model.get("inferenceConfiguration"), "modelConfiguration.inferenceConfiguration")
+
+
+def features_in(model: Mapping[str, Any], defaults: Features) -> Features:
+    """What ``modelConfiguration`` says of ``guardrail``, ``additionalModelRequestFields`` and ``cachePoints``; what it
+    does not say follows the deployment.
+    """
     prefix = "modelConfiguration."
-    configuration = object_in(model, "inferenceConfiguration", prefix)
-    for name, (least, most) in _BOUNDS.items():
-        value = configuration.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (is_number and least <= value <= most):
-            field_name = f"{prefix}inferenceConfiguration.{name}"
-            raise InvalidRequestError(f"{field_name} must be a number from {least} to {most}.", field=field_name)
-    return {name: configuration[name] for name in _BOUNDS if configuration.get(name) is not None}
+    points = model.get("cachePoints")
+    if points is not None and not isinstance(points, bool):
+        raise InvalidRequestError(f"{prefix}cachePoints must be true or false.", field=f"{prefix}cachePoints")
+    return Features(
+        additional_fields={**defaults.additional_fields, **object_in(model, "additionalModelRequestFields", prefix)},
+        guardrail=_guardrail_in(model) or defaults.guardrail,
+        has_cache_points=defaults.has_cache_points if points is None else points,
+    )
+
+
+def _guardrail_in(model: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    guardrail = object_in(model, "guardrail", "modelConfiguration.")
+    if not guardrail:
+        return None
+    names = ("guardrailIdentifier", "guardrailVersion", "trace", "streamProcessingMode")
+    given = {name: optional_text_in(guardrail, name, "modelConfiguration.guardrail.") for name in names}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def tools_in(configuration: Mapping[str, Any], kind: str) -> tuple[Mapping[str, Any], ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
@@ -10,7 +10,6 @@ from aws_lambda_powertools.metrics import Metrics
 
 from conversations import turns
 from conversations.answering import Answered, Asking, answer
-from conversations.arrange import Window
 from conversations.attempt import StoredAttempt
 from conversations.clock import Clock
 from conversations.errors import LeasedError, NotFoundError, ServiceError, SupersededError
@@ -46,7 +45,7 @@ class Worker:
             InvalidRequestError: the event is malformed.
             LeasedError, ModelUnavailableError, BusyError: Lambda is to deliver the event again.
         """
-        descriptor = parse_descriptor(event)
+        descriptor = parse_descriptor(event, self.settings.features)
         self.logger.append_keys(conversation_id=descriptor.conversation_id, message_id=descriptor.current_message_id)
         give_up_at_ns = time_to_give_up(self.clock, remaining_ms)
         try:
@@ -93,8 +92,14 @@ class Worker:
         query = HistoryQuery(
             current_message_id=descriptor.current_message_id,
             list_limit=descriptor.list_limit,
-            window=Window(max_tokens=self.settings.history_tokens),
+            window=descriptor.options.window,
             system_prompt=prompt,
+            limits=replace(
+                self.settings.limits,
+                model_id=descriptor.model_id or self.settings.model_id,
+                answer_tokens=descriptor.inference_configuration.get("maxTokens") or self.settings.max_output_tokens,
+            ),
+            tools=[*descriptor.client_tools, *(tool.specification for tool in self.toolbox.tools_for(question))],
         )
         keeps_partial_text = descriptor.stream_response
         return StoredAttempt(
@@ -102,11 +107,12 @@ class Worker:
         )
 
     def _asking(self, descriptor: Descriptor) -> Asking:
-        most = {"maxTokens": self.settings.max_output_tokens} if self.settings.max_output_tokens else {}
         return Asking(
             model_id=descriptor.model_id or self.settings.model_id,
             region=descriptor.region,
-            inference_configuration={**most, **descriptor.inference_configuration},
+            inference_configuration=self.settings.inference_configuration,
+            inference_asked=descriptor.inference_configuration,
+            features=descriptor.features,
             client_tools=descriptor.client_tools,
             tools=self.toolbox.tools_for(_question(descriptor)),
             most_rounds=self.settings.tool_rounds,

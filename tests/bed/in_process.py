@@ -18,6 +18,7 @@ from conversations.clock import Clock
 from conversations.errors import BusyError
 from conversations.registration import RegisteredTool
 from conversations.store import Store
+from conversations.windows import Limits
 from tests.bed.documented import Exchange, check_exchange
 
 
@@ -57,13 +58,15 @@ class Api:
         *,
         auth: Auth = "none",
         history_tokens: int = 100_000,
+        model_id: str = "model",
+        answer_tokens: int | None = None,
         tools: Sequence[RegisteredTool] = (),
     ) -> None:
         self.store = store
         self.clock = clock
         self.invocations = Invocations()
         memory = Memory(
-            store, clock, self.invocations, auth, system_prompt="", history_tokens=history_tokens, tools=tools
+            store, clock, self.invocations, auth, "", Limits(history_tokens, model_id, answer_tokens), tools
         )
         status = {"version": "test", "stage": "test", "region": "test"}
         self.app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))

@@ -34,6 +34,7 @@ def test_all_functions_run_one_bundle_the_same_way(functions: dict[str, Any]) ->
 
 def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     given = {"systemPrompt": "Be brief.", "historyTokens": "9000", "maxOutputTokens": "700"}
+    given |= {"modelFields": '{"top_k": 5}', "guardrail": "abc123:7", "cachePoints": "true"}
     deployment = synthesise(stage="dev2", **given, graphqlHosts="api.example.com")
     everyone = {
         "MESSAGES_TABLE": "Messages",
@@ -43,7 +44,12 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "POWERTOOLS_METRICS_NAMESPACE": "ConversationMemory",
         "POWERTOOLS_LOG_LEVEL": "INFO",
     }
-    history = {"SYSTEM_PROMPT": "Be brief.", "HISTORY_TOKENS": "9000"}
+    history = {
+        "SYSTEM_PROMPT": "Be brief.",
+        "HISTORY_TOKENS": "9000",
+        "MODEL_ID": "amazon.nova-lite-v1:0",
+        "MAX_OUTPUT_TOKENS": "700",
+    }
     assert deployment.environment("ApiFunction") == {
         **everyone,
         **history,
@@ -55,10 +61,11 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         **everyone,
         **history,
         "POWERTOOLS_SERVICE_NAME": "conversation-memory-turn",
-        "MODEL_ID": "amazon.nova-lite-v1:0",
-        "MAX_OUTPUT_TOKENS": "700",
         "GRAPHQL_HOSTS": "api.example.com",
         "TOOL_ROUNDS": "10",
+        "MODEL_FIELDS": '{"top_k":5}',
+        "GUARDRAIL": "abc123:7",
+        "CACHE_POINTS": "true",
     }
     assert deployment.environment("CleanupFunction") == {
         **everyone,
@@ -70,6 +77,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
 def test_options_that_are_not_given_are_empty(default: Deployment) -> None:
     turn = default.environment("TurnsTurnFunction")
     assert (turn["SYSTEM_PROMPT"], turn["MAX_OUTPUT_TOKENS"], turn["HISTORY_TOKENS"]) == ("", "", "100000")
+    assert (turn["MODEL_FIELDS"], turn["GUARDRAIL"], turn["CACHE_POINTS"]) == ("", "", "")
 
 
 def test_the_api_ends_before_the_gateway_gives_up(functions: dict[str, Any]) -> None:

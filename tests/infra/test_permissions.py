@@ -65,6 +65,20 @@ def test_the_turn_calls_the_tools_that_are_registered_and_no_other(synthesise: S
     assert with_tools.allowed("ApiRole") == synthesise().allowed("ApiRole")
 
 
+@pytest.mark.parametrize(
+    ("given", "resource"),
+    [
+        ("abc123:7", "arn:<AWS::Partition>:bedrock:<AWS::Region>:<AWS::AccountId>:guardrail/abc123"),
+        (
+            "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc123:DRAFT",
+            "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc123",
+        ),
+    ],
+)
+def test_the_turn_applies_the_guardrail_that_is_deployed(synthesise: Synthesise, given: str, resource: str) -> None:
+    assert synthesise(guardrail=given).allowed("TurnsTurnRole")[resource] == {"bedrock:ApplyGuardrail"}
+
+
 def test_cleanup_deletes_and_reads_its_sources(default: Deployment) -> None:
     read = {"dynamodb:BatchGetItem", "dynamodb:GetItem"}
     assert default.allowed("CleanupRole") == {

@@ -4,9 +4,9 @@ from typing import Any
 
 from api import parameters
 from api.identity import LONGEST_OWNER_BYTES, OWNER_HEADER, SERVICE_PREFIX
-from api.message_routes import MOST_TOKENS
 from api.turn_routes import LONGEST_WAIT_S, MOST_CHARACTERS
 from conversations.reading import EVERYBODY
+from conversations.turn_options import MOST_TOKENS
 
 
 def _parameter(place: str, name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:

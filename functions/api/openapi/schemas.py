@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from api import parameters
 from api.openapi.content import schema_ref
-from conversations import ids
+from conversations import ids, turn_options
 from conversations.appending import LARGEST_BATCH
 from conversations.clock import TIMESTAMP
 from conversations.model import ROLES, Role, TurnStatus
@@ -83,6 +83,46 @@ _NEW_MEMBERS: dict[str, Any] = {
     "metadata": _NEW_METADATA,
     "toolConfiguration": {"anyOf": [schema_ref("ToolConfiguration"), {"type": "null"}]},
 }
+
+
+def _up_to(most: int) -> dict[str, Any]:
+    return {"type": ["integer", "null"], "minimum": 1, "maximum": most}
+
+
+_SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_TURN_OPTIONS: dict[str, Any] = {
+    "window": {
+        **_all_optional(
+            {"maxMessages": _up_to(turn_options.MOST_MESSAGES), "maxTokens": _up_to(turn_options.MOST_TOKENS)},
+            "How much of the history the model is sent, at most; the turn in progress is always whole.",
+        ),
+        "type": ["object", "null"],
+    },
+    "recall": {
+        **_all_optional(
+            {"maxInteractions": _up_to(turn_options.MOST_INTERACTIONS)},
+            "How many of the interactions before the window the model is given again, those that fit the message best.",
+        ),
+        "type": ["object", "null"],
+    },
+    "inferenceConfiguration": {
+        **_all_optional(
+            {
+                "maxTokens": {"type": ["number", "null"], "minimum": 1, "maximum": turn_options.MOST_TOKENS},
+                "temperature": _SHARE,
+                "topP": _SHARE,
+                "stopSequences": {
+                    "type": ["array", "null"],
+                    "items": {"type": "string", "minLength": 1, "maxLength": turn_options.LONGEST_STOP_SEQUENCE},
+                    "minItems": 1,
+                    "maxItems": turn_options.MOST_STOP_SEQUENCES,
+                },
+            },
+            "As the Converse API wants it; `maxTokens` is cut to what the deployment allows.",
+        ),
+        "type": ["object", "null"],
+    },
+}
 _TOOL_RESULTS_ONLY = {"allOf": [schema_ref("NewContent"), {"items": {"required": ["toolResult"]}}]}
 
 
@@ -144,8 +184,8 @@ REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
     "NewMessages": closed({"messages": _list_of("NewMessage", minItems=1, maxItems=LARGEST_BATCH)}),
     "OneOrMoreNewMessages": {"oneOf": [schema_ref("NewMessage"), schema_ref("NewMessages")]},
     "NewTurn": closed(
-        {**_NEW_MEMBERS, "clientMessageId": _CLIENT_MESSAGE_ID},
-        optional=("aiContext", "metadata", "toolConfiguration", "clientMessageId"),
+        {**_NEW_MEMBERS, "clientMessageId": _CLIENT_MESSAGE_ID, **_TURN_OPTIONS},
+        optional=("aiContext", "metadata", "toolConfiguration", "clientMessageId", *_TURN_OPTIONS),
         description="The user's message to be answered, with the tools that the model may ask for.",
     ),
     "Nothing": closed({}, description="No member means anything here."),

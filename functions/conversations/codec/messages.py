@@ -30,6 +30,8 @@ _SMALL = {
     "associated_user_message_id": "associatedUserMessageId",
     "client_message_id": "clientMessageId",
     "asks": "asks",
+    "options": "options",
+    "measured": "measured",
     "tokens": "tokens",
     "usage": "usage",
     "stop_reason": "stopReason",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
@@ -63,10 +64,9 @@ class AppSyncAttempt:
         """Whether the client has been shown a part of this attempt's answer."""
         return self._chunks.have_begun
 
-    def history(self) -> History:
-        return read_history(
-            self._client, self._channel, self._task, system_prompt=self._system_prompt, window=self._window
-        )
+    def history(self, most: int | None = None) -> History:
+        window = self._window if most is None else replace(self._window, max_tokens=most)
+        return read_history(self._client, self._channel, self._task, system_prompt=self._system_prompt, window=window)
 
     def follow(self, said: Said, event: Event | None) -> None:
         """Send what is new, where that is due."""

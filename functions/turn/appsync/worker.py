@@ -6,7 +6,7 @@ told to the client.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import Any
 
@@ -14,13 +14,14 @@ from aws_lambda_powertools.logging import Logger
 from urllib3 import PoolManager
 
 from conversations.answering import Answered, Asking, answer
-from conversations.arrange import Window
+from conversations.arrange import WHOLE
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ModelUnavailableError, ServiceError
 from conversations.language_model import Model
 from conversations.quiet import told_of
 from conversations.tool_use import EMPTY, Tool, Toolbox
 from conversations.turns import Question
+from conversations.windows import Learned, window_for
 from turn.appsync.attempt import AppSyncAttempt, tell_error
 from turn.appsync.client import GraphQLClient
 from turn.appsync.data_tools import DataTool
@@ -92,14 +93,15 @@ class AppSyncWorker:
         self, client: GraphQLClient, channel: Channel, task: Task, tools: Sequence[Tool], number: int
     ) -> AppSyncAttempt:
         prompt = self.settings.system_prompt if task.system_prompt is None else task.system_prompt
+        limits = replace(self.settings.limits, model_id=task.model_id or self.settings.model_id)
         return AppSyncAttempt(
             client,
             self.clock,
             channel,
             task,
             system_prompt=prompt,
-            window=Window(max_tokens=self.settings.history_tokens),
             own_tools={str(tool.specification["name"]) for tool in tools},
+            window=window_for(WHOLE, limits, Learned()),
             logger=self.logger,
             number=number,
         )
@@ -107,11 +109,12 @@ class AppSyncWorker:
     def _asking(self, client: GraphQLClient, channel: Channel, task: Task) -> Asking:
         question = Question(channel.conversation_id, channel.current_message_id, subject_of(channel.token))
         data_tools = [DataTool(client, definition) for definition in task.data_tools]
-        most = {"maxTokens": self.settings.max_output_tokens} if self.settings.max_output_tokens else {}
         return Asking(
             model_id=task.model_id or self.settings.model_id,
             region=task.region,
-            inference_configuration={**most, **task.inference_configuration},
+            inference_configuration=self.settings.inference_configuration,
+            inference_asked=task.inference_configuration,
+            features=self.settings.features,
             client_tools=task.client_tools,
             tools=[*data_tools, *self.toolbox.tools_for(question)],
             most_rounds=self.settings.tool_rounds,
