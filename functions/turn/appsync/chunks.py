@@ -77,7 +77,7 @@ class Chunks:
             place, block = self._block, shown[self._block]
             so_far = shown[: place + 1]
             if TOOL_USE in block:
-                yield self._chunk(so_far, place, contentBlockToolUse=to_text({TOOL_USE: block[TOOL_USE]}))
+                yield self._chunk(so_far, place, contentBlockToolUse=to_text({TOOL_USE: _known(block[TOOL_USE])}))
             else:
                 yield from self._text(so_far, block[TEXT])
                 if place == len(shown) - 1 and not is_whole:
@@ -98,11 +98,16 @@ class Chunks:
 
 
 def as_input(block: Block) -> Block:
-    """A block as the schema's inputs take it: of a tool use those members alone, and its input as ``AWSJSON``."""
+    """A block as the schema's inputs take it. The input of a tool is ``AWSJSON`` there, which is text."""
     if TOOL_USE not in block:
         return {TEXT: block[TEXT]}
-    use = block[TOOL_USE]
-    return {TOOL_USE: {"toolUseId": use["toolUseId"], "name": use["name"], "input": to_text(use["input"])}}
+    use = _known(block[TOOL_USE])
+    return {TOOL_USE: {**use, "input": to_text(use["input"])}}
+
+
+def _known(use: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a tool use that the schema knows: it refuses others, and models come to have new ones."""
+    return {name: use[name] for name in ("toolUseId", "name", "input")}
 
 
 def to_text(value: object) -> str:

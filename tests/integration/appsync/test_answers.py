@@ -12,7 +12,7 @@ from conversations.tool_use import ToolUse as ToolUsed
 from conversations.turns import Question
 from tests.bed.appsync import AppSync, Fault, ListedMessages
 from tests.bed.messages import complaints, said
-from tests.bed.replies import Hold, Pause, Reasoning, Reply, Text, ToolUse, text, tool_use
+from tests.bed.replies import Hold, Pause, Raw, Reasoning, Reply, Step, Text, ToolUse, text, tool_use
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.appsync.conftest import Turns
 
@@ -279,6 +279,35 @@ def test_tools_of_one_name_are_refused_as_the_client_is_told(appsync: AppSync, t
     assert turns.answer(toolsConfiguration=clash) == "failed"
 
     assert appsync.errors == [{"errorType": "InvalidRequest", "message": "Two tools have the same name."}]
+
+
+def test_a_tool_that_is_not_there_is_told_to_the_model(bedrock: ScriptedBedrock, turns: Turns) -> None:
+    """Amplify's handler fails the turn."""
+    bedrock.script(tool_use("imagined", {}), text("There is none."))
+
+    assert turns.answer(toolsConfiguration={"dataTools": [TEMPERATURE]}) == "complete"
+
+    result = bedrock.requests[1].body["messages"][-1]["content"][0]["toolResult"]
+    assert (result["status"], "imagined" in result["content"][0]["text"]) == ("error", True)
+
+
+def test_an_empty_piece_of_a_tool_s_input_does_not_spoil_it(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    """Amplify's handler begins anew with what follows. Nor do members that the schema does not know reach it."""
+    use = {"toolUseId": "t1", "name": "weather", "type": "server_tool_use"}
+    pieces = [{"toolUse": {"input": piece}} for piece in ('{"city": ', "", '"Turin"}')]
+    deltas: list[Step] = [Raw("contentBlockDelta", {"contentBlockIndex": 0, "delta": piece}) for piece in pieces]
+    start = Raw("contentBlockStart", {"contentBlockIndex": 0, "start": {"toolUse": use}})
+    stop = Raw("contentBlockStop", {"contentBlockIndex": 0})
+    bedrock.script(Reply([start, *deltas, stop], stop_reason="tool_use"))
+
+    assert turns.answer(toolsConfiguration=TOOLS) == "complete"
+
+    known = {"toolUseId": "t1", "name": "weather"}
+    assert _whole(appsync.published[-1]) == [{"toolUse": {**known, "input": '{"city":"Turin"}'}}]
+    shown = json.loads(appsync.published[0]["contentBlockToolUse"])
+    assert shown == {"toolUse": {**known, "input": {"city": "Turin"}}}
 
 
 # What is repeated, and what is not streamed

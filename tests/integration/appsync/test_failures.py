@@ -189,6 +189,16 @@ def test_what_the_api_says_of_itself_is_not_told_to_the_client(
     assert bedrock.requests == []
 
 
+def test_a_read_by_id_that_is_refused_ends_the_turn(appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns) -> None:
+    appsync.messages = ListedMessages()
+    appsync.faults.extend([None, Fault(200, {"data": None, "errors": [{"errorType": "Unauthorized"}]})])
+
+    assert turns.answer() == "failed"
+
+    assert [error["errorType"] for error in appsync.errors] == ["ApiRefused"]
+    assert bedrock.requests == []
+
+
 def test_the_time_of_the_function_is_given_up_in_order(
     appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
 ) -> None:

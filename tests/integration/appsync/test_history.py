@@ -189,3 +189,40 @@ def test_a_tool_s_input_that_is_no_json_does_not_poison_the_history(
     assert turns.answer() == "complete"
 
     assert [entry["content"] for entry in _messages(bedrock)] == [said("q"), said("well"), said("now")]
+
+
+def test_what_the_application_said_with_an_older_message_stays_with_it(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    older = _question("u1", aiContext={"page": "home"})
+    appsync.messages = ListedMessages([older, {**_answer("u1"), "aiContext": {"x": 1}}, _question("CUR", aiContext="")])
+
+    assert turns.answer() == "complete"
+
+    assert [entry["content"] for entry in _messages(bedrock)] == [
+        [{"text": "q"}, {"text": '{"page":"home"}'}],
+        said("a"),
+        said("q"),
+    ]
+
+
+def test_of_two_answers_the_last_listed_counts_and_those_of_nobody_do_not(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    listed = [_question("u1"), _answer("u1", "first"), _answer("u1", "last"), _answer("gone", "lost"), _question("CUR")]
+    appsync.messages = ListedMessages(listed)
+
+    assert turns.answer() == "complete"
+
+    assert [entry["content"] for entry in _messages(bedrock)] == [said("q"), said("last"), said("q")]
+
+
+def test_an_answer_of_blank_text_takes_its_question_with_it(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    """Amplify's handler sends the blank text, which Converse refuses."""
+    appsync.messages = ListedMessages([_question("u1"), _answer("u1", ""), _question("CUR", "now")])
+
+    assert turns.answer() == "complete"
+
+    assert [entry["content"] for entry in _messages(bedrock)] == [said("now")]
