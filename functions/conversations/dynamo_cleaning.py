@@ -43,8 +43,7 @@ class DynamoRemains:
 
     def traces(self, chain_id: str) -> Iterator[Sequence[Trace]]:
         for items in self._pages(schema.TRACES_INDEX, schema.TRACE_CONVERSATION_ID, chain_id):
-            if traces := [trace for item in items if (trace := codec.trace_from_item(item))]:
-                yield traces
+            yield [codec.trace_from_item(item) or _unreadable(item) for item in items]
 
     def objects(self, conversation_id: str) -> Iterator[Sequence[str]]:
         listing: dict[str, Any] = {"Bucket": self._bucket, "Prefix": f"{conversation_id}/"}
@@ -140,6 +139,12 @@ class DynamoRemains:
     def _delete_record(self, record_id: str, **condition: Any) -> None:
         with _if_it_holds():
             self._client.delete_item(TableName=self._tables.conversations, Key=requests.key(record_id), **condition)
+
+
+def _unreadable(item: Item) -> Trace:
+    """What stands among the traces and cannot be told; it is to go like them."""
+    item_id = item[schema.ID]["S"]
+    return Trace(item_id, ids.chain_of(item_id), 0, "", 0, "", readable=False)
 
 
 @contextmanager

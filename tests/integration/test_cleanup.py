@@ -421,6 +421,22 @@ def test_traces_that_the_index_does_not_have_yet_are_removed_too(
     assert cleanup.contents().objects == []
 
 
+@pytest.mark.parametrize("item_id", ["trace.1", "m.trace1"])
+@pytest.mark.parametrize("key", ["m#1", "", "m#0000000001#0000000001"])
+def test_what_stands_among_the_traces_and_cannot_be_read_goes_too(
+    api: Api, cleanup: Cleanup, populate: Populate, item_id: str, key: str
+) -> None:
+    conversation_id = populate()
+    chain = {"traceConversationId": conversation_id, "traceKey": f"{conversation_id}.{key}", "body": "{"}
+    item = {name: {"S": text} for name, text in {"id": f"{conversation_id}.{item_id}", **chain}.items()}
+    cleanup.dynamodb.put_item(TableName=cleanup.tables.messages, Item=item)
+
+    _delete(api, conversation_id)
+    cleanup.settle()
+
+    assert cleanup.contents().of(conversation_id) == []
+
+
 def test_what_a_batch_leaves_unprocessed_is_asked_for_again(
     api: Api, cleanup: Cleanup, populate: Populate, on_call: Callable[..., None]
 ) -> None:

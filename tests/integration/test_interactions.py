@@ -116,6 +116,20 @@ def test_a_response_without_input_is_attached_to_nothing(api: Api, add: Add, hea
     assert api.say(conversation_id, "our own rule stays", "assistant")["associatedUserMessageId"] is not None
 
 
+def test_authors_may_call_their_messages_as_answers_and_traces_are_called(
+    api: Api, add: Add, head: Any, lagging: LaggingStore, clock: TestClock
+) -> None:
+    conversation_id = api.create()
+    named = [api.say(conversation_id, name, clientMessageId=name)["id"] for name in ("response", "trace", "turn")]
+    api.say(conversation_id, "an answer", "assistant", associatedUserMessageId=named[0])
+
+    found = interactions(lagging, head(conversation_id), offset=0, limit=9)
+
+    assert [(one.id, one.input) for one in found] == list(zip(named, ("response", "trace", "turn"), strict=True))
+    assert found[0].response == "an answer"
+    assert [_read(lagging, clock, one) for one in named] == found
+
+
 def test_messages_of_our_own_api_are_interactions(api: Api, head: Any, lagging: LaggingStore) -> None:
     conversation_id = api.create()
     api.say(conversation_id, "be brief", "system")

@@ -1,6 +1,7 @@
 """Items of traces. They lack the keys of the index of messages and carry those of an index of their own."""
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
 from conversations.model import Trace
 
 _LOWEST = -(2**31)
+_TRACE_KEY = re.compile(r"(?P<parent>.*)#(?P<number>\d{1,10})#\d{1,10}", re.ASCII)
 
 # Attribute of Trace -> member of the document. What is bulky moves to an object of its own together.
 _BULKY = {
@@ -63,16 +65,16 @@ def trace_from_item(item: Item) -> Trace | None:
     One that cannot be read keeps its place, which its key tells, and is not ``readable``.
     """
     ordinal = ids.trace_ordinal(item[schema.ID]["S"])
-    if ordinal is None or schema.TRACE_KEY not in item:
+    key = _TRACE_KEY.fullmatch(item[schema.TRACE_KEY]["S"]) if schema.TRACE_KEY in item else None
+    if ordinal is None or key is None:
         return None
-    parent_id, number, _ = item[schema.TRACE_KEY]["S"].rsplit("#", 2)
     place: dict[str, Any] = {
         "id": item[schema.ID]["S"],
         "chain_id": item[schema.TRACE_CONVERSATION_ID]["S"],
         "ordinal": ordinal,
-        "parent_id": parent_id,
-        "number": int(number) + _LOWEST,
-        "version": int(item[schema.REV]["N"]),
+        "parent_id": key["parent"],
+        "number": int(key["number"]) + _LOWEST,
+        "version": int(item[schema.REV]["N"]) if schema.REV in item else 1,
     }
     try:
         document = dict(json.loads(unpacked(item[schema.BODY])))
