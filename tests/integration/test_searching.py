@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -303,6 +304,17 @@ def test_more_text_than_an_index_may_hold_is_refused_and_not_kept(memory: Memory
         memory.everything(cache)
 
     assert (len(cache), cache.memory_bytes) == (0, 0)
+
+
+def test_threads_share_one_index_one_at_a_time(memory: Memory) -> None:
+    def add_and_find(place: int) -> bool:
+        added = memory.add(input=f"word{place}", response="a")
+        return memory.ids({"match": {"input": f"word{place}"}}) == [added]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(add_and_find, range(24)))
+    assert len(memory.everything()) == 24
+    assert memory.everything() == memory.everything(SearchCache())
 
 
 # Conversations
