@@ -1,12 +1,13 @@
 """An attempt over an AppSync API: its history comes from the API's queries, and the answer goes out in chunks."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from aws_lambda_powertools.logging import Logger
 
+from conversations import tokens
 from conversations.arrange import Window
 from conversations.clock import NANOSECONDS, Clock
 from conversations.content import TOOL_USE
@@ -15,6 +16,7 @@ from conversations.history import History
 from conversations.language_model import Event
 from conversations.model import Block
 from conversations.said import Answer, Said
+from conversations.tool_use import Tool
 from turn.appsync import documents
 from turn.appsync.chunks import SLOW_NS, Chunk, Chunks, Pace, as_input
 from turn.appsync.client import GraphQLClient, ResponseType
@@ -40,11 +42,11 @@ class AppSyncAttempt:
         *,
         system_prompt: str,
         window: Window,
-        own_tools: Set[str],
+        tools: Sequence[Tool],
         logger: Logger,
         number: int = 1,
     ) -> None:
-        """``own_tools`` are the names of those that are called here."""
+        """``tools`` are those that are called here."""
         self.number = number
         self._client = client
         self._clock = clock
@@ -53,7 +55,8 @@ class AppSyncAttempt:
         self._system_prompt = system_prompt
         self._window = window
         self._logger = logger
-        self._own_tools = own_tools
+        self._specifications = [*task.client_tools, *(tool.specification for tool in tools)]
+        self._own_tools = {str(tool.specification["name"]) for tool in tools}
         self._chunks = Chunks(channel.conversation_id, channel.current_message_id)
         self._pace = Pace(sent_ns=clock.now_ns())
         self._length = 0
@@ -66,7 +69,14 @@ class AppSyncAttempt:
 
     def history(self, most: int | None = None) -> History:
         window = self._window if most is None else replace(self._window, max_tokens=most)
-        return read_history(self._client, self._channel, self._task, system_prompt=self._system_prompt, window=window)
+        return read_history(
+            self._client,
+            self._channel,
+            self._task,
+            system_prompt=self._system_prompt,
+            window=window,
+            spent=sum(map(tokens.of_json, self._specifications)),
+        )
 
     def follow(self, said: Said, event: Event | None) -> None:
         """Send what is new, where that is due."""

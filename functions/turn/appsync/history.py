@@ -23,8 +23,11 @@ MOST_PAGES = 100
 _PAGE_BEYOND_LIMIT = 100
 
 
-def read_history(client: GraphQLClient, channel: Channel, task: Task, *, system_prompt: str, window: Window) -> History:
-    """The history as the model is sent it; of its ``repairs`` one is the read by id.
+def read_history(
+    client: GraphQLClient, channel: Channel, task: Task, *, system_prompt: str, window: Window, spent: int = 0
+) -> History:
+    """The history as the model is sent it; of its ``repairs`` one is the read by id. ``spent`` are the estimated tokens
+    of what is sent beside it.
 
     Raises:
         CurrentMessageNotFoundError: the message is not there, or stands in another conversation.
@@ -44,6 +47,7 @@ def read_history(client: GraphQLClient, channel: Channel, task: Task, *, system_
         channel.current_message_id,
         system_prompt=system_prompt,
         window=window,
+        spent=spent,
         more_before=reader.has_more,
     )
     return History(prompt, channel.current_message_id, None, repairs)

@@ -93,14 +93,18 @@ class AppSyncWorker:
         self, client: GraphQLClient, channel: Channel, task: Task, tools: Sequence[Tool], number: int
     ) -> AppSyncAttempt:
         prompt = self.settings.system_prompt if task.system_prompt is None else task.system_prompt
-        limits = replace(self.settings.limits, model_id=task.model_id or self.settings.model_id)
+        limits = replace(
+            self.settings.limits,
+            model_id=task.model_id or self.settings.model_id,
+            answer_tokens=task.inference_configuration.get("maxTokens") or self.settings.max_output_tokens,
+        )
         return AppSyncAttempt(
             client,
             self.clock,
             channel,
             task,
             system_prompt=prompt,
-            own_tools={str(tool.specification["name"]) for tool in tools},
+            tools=tools,
             window=window_for(WHOLE, limits, Learned()),
             logger=self.logger,
             number=number,

@@ -1,12 +1,14 @@
 """The history of a turn from AppSync's answers: the vectors, and the pages."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.bed.appsync import AppSync, ListedMessages
 from tests.bed.messages import VECTORS, complaints, said, tool_use
+from tests.bed.replies import invalid
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.appsync.conftest import Turns
 
@@ -226,3 +228,32 @@ def test_an_answer_of_blank_text_takes_its_question_with_it(
     assert turns.answer() == "complete"
 
     assert [entry["content"] for entry in _messages(bedrock)] == [said("now")]
+
+
+def _turns(count: int, size: int) -> list[dict[str, Any]]:
+    """Turns of a question and an answer, each of that many characters, and the current message."""
+    asked = [item for place in range(count) for item in (_question(f"u{place}", "x" * size), _answer(f"u{place}"))]
+    return [*asked, _question("CUR", "now")]
+
+
+def test_no_more_is_sent_than_the_deployment_allows(appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns) -> None:
+    turns.worker = replace(turns.worker, settings=replace(turns.worker.settings, history_tokens=300))
+    appsync.messages = ListedMessages(_turns(9, 400))
+
+    assert turns.answer() == "complete"
+
+    assert [entry["role"] for entry in _messages(bedrock)] == ["user", "assistant"] * 2 + ["user"]
+
+
+def test_a_history_that_the_model_finds_too_long_is_sent_shorter(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    bedrock.script(invalid("Input is too long for requested model."))
+    appsync.messages = ListedMessages(_turns(9, 400))
+
+    assert turns.answer() == "complete"
+
+    first, second = (request.body["messages"] for request in bedrock.requests)
+    assert (len(first), appsync.errors) == (19, [])
+    assert second == first[-len(second) :]
+    assert 1 <= len(second) < len(first)
