@@ -93,19 +93,21 @@ class _Reader:
         self._next_token = next_token if isinstance(next_token, str) and next_token else None
         self._pages += 1
         self._read += len(items) if isinstance(items, list) else 0
-        self.messages = [*self._of_conversation(items), *self.messages]
+        self.messages = [*_messages(items), *self.messages]
 
     def add_current(self) -> None:
         """The current message, which the list lacks, stands at its end: it was written a moment ago."""
         found = self._client.ask(documents.get_message(self._task.queries), {"id": self._channel.current_message_id})
-        messages = self._of_conversation([found.get(self._task.queries.get_name)])
-        if not messages or messages[0].id != self._channel.current_message_id:
+        current = message_of(found.get(self._task.queries.get_name), 0)
+        wanted = (self._channel.conversation_id, self._channel.current_message_id)
+        if current is None or (current.conversation_id, current.id) != wanted:
             raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
-        self.messages = [*self.messages, *messages]
+        self.messages = [*self.messages, current]
 
-    def _of_conversation(self, items: object) -> list[Message]:
-        taken = [message_of(item, place) for place, item in enumerate(items if isinstance(items, list) else ())]
-        return [message for message in taken if message and message.conversation_id == self._channel.conversation_id]
+
+def _messages(items: object) -> list[Message]:
+    taken = (message_of(item, place) for place, item in enumerate(items if isinstance(items, list) else ()))
+    return [message for message in taken if message is not None]
 
 
 def _begins_turn(message: Message) -> bool:
