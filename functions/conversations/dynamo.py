@@ -44,9 +44,13 @@ class DynamoStore:
         traces: Sequence[str] = (),
         about: bool = False,
     ) -> Snapshot:
-        heads = [conversation_id] + [ids.about_record_id(conversation_id)] * about
-        items = self._calls.batch_get(heads, [*messages, *map(ids.turn_id, turns), *traces])
+        items = self._calls.batch_get([conversation_id], [*messages, *map(ids.turn_id, turns), *traces])
         conversation = _conversation(items, conversation_id, self._clock)
+        if about and conversation is not None and conversation.about is None:
+            # After the head: one BatchGetItem is no snapshot, and a description older than the head whose version is
+            # pinned would undo the change that came between.
+            items |= self._calls.batch_get([ids.about_record_id(conversation_id)], ())
+            conversation = _conversation(items, conversation_id, self._clock)
         found = [codec.message_from_item(items[key]) for key in messages if key in items]
         states = [codec.turn_from_item(items[ids.turn_id(key)]) for key in turns if ids.turn_id(key) in items]
         return Snapshot(

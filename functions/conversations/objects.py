@@ -1,15 +1,18 @@
 """The bulky parts of messages, in S3. A key ends in a random part, so that nobody overwrites another's object."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from secrets import token_urlsafe
 from typing import Any, TypeVar
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, FlexibleChecksumError, IncompleteReadError, ResponseStreamingError
 
 from conversations.aws_errors import reading
+from conversations.errors import BusyError
 
 _AT_ONCE = 8
 _GONE = ("NoSuchKey", "404")
+_BROKEN_OFF = (FlexibleChecksumError, IncompleteReadError, ResponseStreamingError)
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -45,11 +48,23 @@ class Objects:
     def _get(self, key: str) -> bytes | None:
         with reading():
             try:
-                body: bytes = self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read()
+                return self._read(key)
             except ClientError as error:
                 if error.response["Error"]["Code"] in _GONE:
                     return None
                 raise
+
+    def _read(self, key: str) -> bytes:
+        """The SDK repeats a call that gets no answer, and not one whose body breaks off or arrives damaged."""
+        with suppress(*_BROKEN_OFF):
+            return self._body(key)
+        try:
+            return self._body(key)
+        except _BROKEN_OFF as error:
+            raise BusyError("The store broke off; try again.") from error
+
+    def _body(self, key: str) -> bytes:
+        body: bytes = self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read()
         return body
 
 

@@ -117,7 +117,7 @@ TOGETHER: list[dict[str, tuple[str, Request]]] = [
     # What is down, and a request that needs it; those of one group wait for their time-outs at once.
     {"reading a head": ("dynamodb.GetItem", _get("/messages"))},
     {
-        "reading a conversation": ("dynamodb.BatchGetItem", _get("")),
+        "reading a message": ("dynamodb.BatchGetItem", lambda http, at: http.get(f"{at}/messages/{at[15:]}.m")),
         "reading a page": ("dynamodb.Query", _get("/messages")),
         "deleting": ("dynamodb.PutItem", lambda http, at: http.delete(at)),
         "appending": ("dynamodb.TransactWriteItems", _post("/messages", {"role": "user", "content": said("x")})),
@@ -138,7 +138,7 @@ def test_what_stays_down_is_503_in_time_and_can_be_sent_again(
 ) -> None:
     paths = {name: create(http) for name in requests}
     for path in paths.values():
-        append(http, path, LARGE)
+        append(http, path, LARGE, clientMessageId="m")
     for operation, _ in requests.values():
         stack.faults.down(operation, kind)
 

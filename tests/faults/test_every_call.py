@@ -14,6 +14,8 @@ import pytest
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
 from botocore.config import Config
+from botocore.exceptions import FlexibleChecksumError, IncompleteReadError, ResponseStreamingError
+from botocore.response import StreamingBody
 
 from cleanup.worker import Worker as Cleaner
 from conversations import clients
@@ -405,3 +407,36 @@ def test_what_stays_down_is_said_and_the_repeat_completes_it(
         assert outcome.done, (number, call)
         assert outcome.told in (expected.told, case.repeat), (number, call)
         assert bed.world() == world, (number, call)
+
+
+BROKEN_OFF = {
+    "broken off": ResponseStreamingError(error="half of it is missing"),
+    "too short": IncompleteReadError(actual_bytes=1, expected_bytes=2),
+    "damaged": FlexibleChecksumError(error_msg="another checksum"),
+}
+
+
+@pytest.mark.parametrize("error", BROKEN_OFF.values(), ids=BROKEN_OFF)
+@pytest.mark.parametrize(("times", "status"), [(1, 200), (2, 503)])
+def test_an_object_whose_reading_breaks_off_is_read_again_once(
+    dynamodb_endpoint: str, shared_tables: Tables, monkeypatch: pytest.MonkeyPatch, times: int, status: int, error: Any
+) -> None:
+    """The SDK repeats calls, not the reading of a body."""
+    bed = Bed(dynamodb_endpoint, shared_tables, tries=3)
+    conversation_id = _begin(bed, Case(_clean, _made()))
+    bed.api.say(conversation_id, LARGE_TEXT)
+    left, whole = [1] * times, StreamingBody.read
+
+    def breaks_off(body: StreamingBody, **bounds: Any) -> Any:
+        if left:
+            left.pop()
+            raise error
+        return whole(body, **bounds)
+
+    monkeypatch.setattr(StreamingBody, "read", breaks_off)
+    page = bed.call("GET", f"/conversations/{conversation_id}/messages")
+
+    assert page.status == status
+    if status == 503:
+        page = bed.call("GET", f"/conversations/{conversation_id}/messages")
+    assert page.body["messages"][0]["content"] == said(LARGE_TEXT)

@@ -1,7 +1,9 @@
 """What happens when two things happen at once, or when a write was carried out and its answer lost."""
 
+import json
 import os
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +16,7 @@ from conversations import turns
 from conversations.dynamo import DynamoStore
 from conversations.errors import SupersededError
 from conversations.model import Draft
-from tests.bed.faults import fail_first, write_and_hang_up
+from tests.bed.faults import answering, fail_first, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said
@@ -351,6 +353,57 @@ def test_nothing_reads_a_stream_that_nobody_waits_for(api: Api, worker: Worker, 
     assert worker.answer(descriptor, PLENTY_MS)["outcome"] == "superseded"
     assert cancelled.is_set()
     assert closed.wait(5)
+
+
+class _Between:
+    """Lets something happen once between the reads of a conversation's head and of what is said of it.
+
+    One BatchGetItem reads item after item, so it is answered with what is said as it was before, and the head as it is
+    afterwards.
+    """
+
+    def __init__(self, dynamodb: Any, table: str, conversation_id: str, act: Callable[[], Any]) -> None:
+        self._dynamodb, self._table, self._id, self._act = dynamodb, table, conversation_id, act
+        self.happened = False
+
+    def __call__(self, request: Any, event_name: str, **_: Any) -> Any:
+        if self.happened or f"{self._id}.about" not in request.body.decode():
+            return None
+        if not event_name.endswith("GetItem"):
+            return None
+        self.happened = True
+        before = self._read(f"{self._id}.about")
+        self._act()
+        if event_name.endswith("BatchGetItem") and f'"{self._id}"' in request.body.decode():
+            document = {"Responses": {self._table: [before, self._read(self._id)]}, "UnprocessedKeys": {}}
+            body = json.dumps(document, default=lambda value: b64encode(value).decode())
+            return answering(200, "application/x-amz-json-1.0", body)(request)
+        return None
+
+    def _read(self, item_id: str) -> Any:
+        return self._dynamodb.get_item(TableName=self._table, Key={"id": {"S": item_id}})["Item"]
+
+
+@pytest.mark.parametrize("ending", ["", "/messages"], ids=["change", "clear"])
+def test_a_change_between_the_reads_of_another_is_not_undone(
+    api: Api, own_dynamodb: Any, dynamodb: Any, tables: Tables, ending: str
+) -> None:
+    conversation_id = api.create(name="before " * 100, metadata={"a": 1})
+    path = f"/conversations/{conversation_id}"
+    other = {"name": "meanwhile " * 100}
+    between = _Between(
+        dynamodb, tables.conversations, conversation_id, lambda: Api(api.store, api.clock).call("PATCH", path, other)
+    )
+    own_dynamodb.meta.events.register("before-send.dynamodb", between)
+
+    if ending:
+        assert api.call("DELETE", path + ending).status == 204
+    else:
+        assert api.call("PATCH", path, {"metadata": {"a": 2}}).status == 200
+
+    assert between.happened
+    after = api.call("GET", path).body
+    assert (after["name"], after["metadata"]) == (other["name"], {"a": 1 if ending else 2})
 
 
 def test_a_change_after_a_clear_is_no_clear(api: Api, store: DynamoStore) -> None:
