@@ -47,7 +47,7 @@ def turn_permissions(
 ) -> Permissions:
     return (
         _read_and_write(data)
-        + _query(data.messages, MESSAGES_INDEX)
+        + _query(data.messages, MESSAGES_INDEX, TRACES_INDEX)
         + _objects(data, "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
         + _answer(model_id)
         + _consume(failures)

@@ -15,6 +15,7 @@ from api.settings import ApiSettings
 from conversations import VERSION
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from conversations.recall import SearchedRecall
 from conversations.registration import registered_tools
 
 warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
@@ -34,6 +35,7 @@ _app = make_app(
         system_prompt=_settings.system_prompt,
         limits=_settings.limits,
         tools=registered_tools(Path(__file__).parent.parent),
+        recall=SearchedRecall(_clock),
     ),
     {"version": VERSION, "stage": _settings.stage, "region": _settings.region},
     _logger,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from api.identity import Auth
 from conversations.asking import Invoker
 from conversations.clock import Clock
+from conversations.recall import Recall
 from conversations.registration import RegisteredTool
 from conversations.store import Store
 from conversations.windows import Limits
@@ -22,6 +23,7 @@ class Memory:
     system_prompt: str
     limits: Limits
     tools: Sequence[RegisteredTool] = ()
+    recall: Recall | None = None
 
     @property
     def tool_names(self) -> Set[str]:

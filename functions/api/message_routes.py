@@ -10,17 +10,18 @@ from api import parameters
 from api.memory import Memory
 from api.routes import Routes, answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
-from api.wire import check_can_be_given_back, message_json, message_size, prompt_json
+from api.wire import check_can_be_given_back, history_json, message_json, message_size
 from conversations.access import read_head, read_message
 from conversations.appending import LARGEST_BATCH, Appending, append
 from conversations.arrange import Window
 from conversations.changing import clear
 from conversations.errors import InvalidRequestError
-from conversations.history import HistoryQuery, read_history
+from conversations.history import read_history
+from conversations.history_query import HistoryQuery
 from conversations.model import Draft
 from conversations.reading import Room, read_page
 from conversations.tools import refuse_registered
-from conversations.turn_options import MOST_TOKENS
+from conversations.turn_options import MOST_INTERACTIONS, MOST_TOKENS
 
 _ROUTE = "messages"
 
@@ -89,14 +90,14 @@ class MessageRoutes(Routes):
         return no_content()
 
     def history(self, conversation_id: str) -> Response[str]:
-        request = self.request("currentMessageId", "maxMessages", "maxTokens")
+        request = self.request("currentMessageId", "maxMessages", "maxTokens", "recall")
         query = self._history_query(request.query)
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
         )
-        history = read_history(self.memory.store, head, query)
+        history = read_history(self.memory.store, head, query, self.memory.recall)
         self._count_repairs(history.repairs)
-        return answer(200, prompt_json(history.prompt))
+        return answer(200, history_json(history))
 
     def _history_query(self, query: Mapping[str, str]) -> HistoryQuery:
         return HistoryQuery(
@@ -107,6 +108,7 @@ class MessageRoutes(Routes):
             ),
             system_prompt=self.memory.system_prompt,
             limits=self.memory.limits,
+            recall=parameters.integer_parameter(query, "recall", least=1, most=MOST_INTERACTIONS) or 0,
             tools=[tool.specification for tool in self.memory.tools],
         )
 

@@ -7,7 +7,8 @@ from api.strict_json import escaped_size
 from conversations import ids
 from conversations.codec import to_json
 from conversations.errors import TooLargeError
-from conversations.model import Conversation, Draft, Message, Prompt, Turn
+from conversations.history import History
+from conversations.model import Conversation, Draft, Message, Turn
 
 LARGEST_ANSWER_BYTES = 5_750_000
 """Lambda gives answers of 6 MB (6,291,556 bytes), in which the body stands as an escaped JSON string."""
@@ -119,17 +120,27 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     }
 
 
-def prompt_json(prompt: Prompt) -> dict[str, Any]:
-    """``{system, messages, tokens, truncated}``
+def history_json(history: History) -> dict[str, Any]:
+    """``{system, messages, tokens, truncated, recalled}``, the last with why each was chosen.
 
     Raises:
         TooLargeError: it is larger than an answer may be.
     """
+    prompt = history.prompt
     document = {
         "system": prompt.system,
         "messages": prompt.messages,
         "tokens": prompt.tokens,
         "truncated": prompt.truncated,
+        "recalled": [
+            {
+                "messageId": recalled.message_id,
+                "score": recalled.score,
+                "tokens": recalled.tokens,
+                "isShortened": recalled.is_shortened,
+            }
+            for recalled in history.recalled
+        ],
     }
     if escaped_size(to_json(document)) > LARGEST_ANSWER_BYTES:
         limit = f"{LARGEST_ANSWER_BYTES} bytes as an escaped JSON string"

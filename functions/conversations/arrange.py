@@ -44,6 +44,7 @@ class _Entry:
     side: Side
     blocks: list[Block]
     messages: int = 1
+    position: int = 0  # of the first of them
     tokens: int = field(init=False, default=0)
 
     @property
@@ -61,12 +62,14 @@ def arrange(
     window: Window = WHOLE,
     spent: int = 0,
     more_before: bool = False,
+    recalled: Block | None = None,
 ) -> Prompt:
     """The history as the model is sent it.
 
     ``messages`` are those of the chain in their order, none missing between the first and the current one; answers to
     them may follow the current one. ``system_messages`` come from before them. ``more_before`` says that the chain has
-    more. ``spent`` are tokens that count beside all that is arranged here.
+    more. ``spent`` are tokens that count beside all that is arranged here. ``recalled`` is put in front of what the
+    turn in progress begins with.
 
     Raises:
         CurrentMessageNotFoundError: the current message is not among them, or is none that can be answered.
@@ -75,7 +78,7 @@ def arrange(
     """
     ordered = list(messages)
     said, current = _paired(ordered, current_id)
-    entries = _valid(said, current)
+    entries = _valid(said, current, recalled)
     system = _system(system_prompt, [*system_messages, *_until(ordered, current_id, role="system")])
     spent += tokens.of_blocks(system)
     kept = _within(entries, window, spent=spent)
@@ -84,6 +87,7 @@ def arrange(
         messages=[{"role": entry.side, "content": entry.blocks} for entry in kept],
         tokens=spent + sum(entry.tokens for entry in kept),
         truncated=more_before or len(kept) < len(entries),
+        first_position=kept[0].position,
     )
 
 
@@ -117,14 +121,14 @@ def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry],
                 break
             if not _sent(message.content, "user"):
                 raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
-            current = _Entry("user", _spoken(message))
+            current = _Entry("user", _spoken(message), position=message.position)
             return [*said, current], current
         if message.role in ASKING_ROLES and message.id in answered:
-            said.append(_Entry("user", _spoken(message)))
+            said.append(_Entry("user", _spoken(message), position=message.position))
             if answer := answers.get(message.id):
                 said += _told(answer)
         elif message.role == "assistant" and message.associated_user_message_id is None:
-            said.append(_Entry("assistant", _sent(message.content, "assistant")))
+            said.append(_Entry("assistant", _sent(message.content, "assistant"), position=message.position))
     raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
 
 
@@ -188,8 +192,10 @@ def _sent(blocks: Iterable[Block], side: Side) -> list[Block]:
     return [block for block in sent if block is not None and _NOT_OF[side].isdisjoint(block)]
 
 
-def _valid(said: Sequence[_Entry], current: _Entry) -> list[_Entry]:
+def _valid(said: Sequence[_Entry], current: _Entry, recalled: Block | None) -> list[_Entry]:
     boundary = max((place for place, entry in enumerate(said) if entry.begins_turn), default=0)
+    if recalled is not None and said[boundary].begins_turn:
+        said[boundary].blocks = [recalled, *said[boundary].blocks]
     for entry in said[:boundary]:
         entry.blocks = [block for block in entry.blocks if _IN_TURN_ONLY.isdisjoint(block)]
     turn = _matched(_merged(said[boundary:]))
@@ -212,7 +218,7 @@ def _merged(entries: Iterable[_Entry]) -> list[_Entry]:
             merged[-1].blocks = [*merged[-1].blocks, *entry.blocks]
             merged[-1].messages += entry.messages
         else:
-            merged.append(_Entry(entry.side, entry.blocks, entry.messages))
+            merged.append(_Entry(entry.side, entry.blocks, entry.messages, entry.position))
     return merged
 
 

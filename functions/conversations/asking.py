@@ -8,7 +8,7 @@ from conversations import turns
 from conversations.appending import Appending, append
 from conversations.clock import Clock
 from conversations.handing_over import descriptor
-from conversations.history import DEFAULT_LIST_LIMIT
+from conversations.history_query import DEFAULT_LIST_LIMIT
 from conversations.model import Message, Turn
 from conversations.store import Store
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 from conversations import turns
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ServiceError, SupersededError
-from conversations.history import History, HistoryQuery, read_history
+from conversations.history import History, read_history
+from conversations.history_query import HistoryQuery
 from conversations.language_model import Event
 from conversations.model import Conversation, Draft, Turn
 from conversations.progress import Progress
+from conversations.recall import Recall
 from conversations.said import Answer, Said
 from conversations.store import Store
 
@@ -30,6 +32,7 @@ class StoredAttempt:
         *,
         claimed: tuple[Conversation, Turn],
         keeps_partial_text: bool = True,
+        recall: Recall | None = None,
     ) -> None:
         """``claimed`` is what ``turns.claim`` gave."""
         self._store = store
@@ -38,6 +41,7 @@ class StoredAttempt:
         self._query = query
         self._head, self._turn = claimed
         self._keeps_partial_text = keeps_partial_text
+        self._recall = recall
         self._moved_ns = self._looked_ns = clock.now_ns()
         self._progress = Progress(started_ns=self._moved_ns)
 
@@ -46,7 +50,7 @@ class StoredAttempt:
         return self._turn.attempt
 
     def history(self, most: int | None = None) -> History:
-        return read_history(self._store, self._head, replace(self._query, most=most))
+        return read_history(self._store, self._head, replace(self._query, most=most), self._recall)
 
     def follow(self, said: Said, event: Event | None) -> None:
         """Keep the lease, and the partial text when that is due."""

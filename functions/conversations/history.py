@@ -5,21 +5,21 @@ else the chain says is missing. When the current message lies deeper than the fi
 time, and answers that were written later are read by their ids.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations import ids, tokens
-from conversations.arrange import WHOLE, Window, arrange
+from conversations.arrange import Window, arrange
 from conversations.chain import Place, Walk, end_of, just_before, walk_back
-from conversations.content import TOOL_RESULT
 from conversations.errors import CurrentMessageNotFoundError
-from conversations.model import ASKING_ROLES, Conversation, Message, Prompt
+from conversations.history_query import HistoryQuery, Plan, begins_turn, plan_of
+from conversations.model import ASKING_ROLES, Block, Conversation, Message, Prompt
+from conversations.recall import Recall, Recalled, as_block, chosen, question_of, room_for
 from conversations.store import Store
-from conversations.turn_options import TurnOptions, read_options
-from conversations.windows import Learned, Limits, learned_from, window_for
+from conversations.turn_options import TurnOptions
+from conversations.windows import Learned
 
-DEFAULT_LIST_LIMIT = 1000
 MOST_SYSTEM_MESSAGES = 50
 """How many of those outside the window are read, one after the other."""
 _PAGE = 100
@@ -27,28 +27,10 @@ _LOADED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuery:
-    """Which history: up to and with which message (``None``: the newest that can be answered), and how much of it.
-
-    ``list_limit`` bounds the messages read, the window those sent: what it leaves open follows the message and then
-    ``limits``. ``most`` bounds the estimate in the place of what was found too much. ``tools`` are the specifications
-    of those that do not come with messages; they take room.
-    """
-
-    current_message_id: str | None = None
-    list_limit: int = DEFAULT_LIST_LIMIT
-    window: Window = WHOLE
-    system_prompt: str = ""
-    limits: Limits = field(default_factory=Limits)
-    most: int | None = None
-    tools: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class History:
     """What the model is sent, the tools and options of the turn in progress, and the reads that made up for the index.
 
-    ``learned`` is what the tokens of the prompt were corrected by.
+    ``learned`` is what the tokens of the prompt were corrected by, ``recalled`` what it holds from outside the window.
     """
 
     prompt: Prompt
@@ -57,6 +39,7 @@ class History:
     repairs: int
     options: TurnOptions = field(default_factory=TurnOptions)
     learned: Learned = field(default_factory=Learned)
+    recalled: Sequence[Recalled] = ()
 
     @property
     def estimated(self) -> int:
@@ -64,8 +47,8 @@ class History:
         return round(self.prompt.tokens / self.learned.ratio)
 
 
-def read_history(store: Store, head: Conversation, query: HistoryQuery) -> History:
-    """The history of a conversation as the model is sent it.
+def read_history(store: Store, head: Conversation, query: HistoryQuery, recall: Recall | None = None) -> History:
+    """The history of a conversation as the model is sent it. Without ``recall`` nothing is looked for.
 
     Raises:
         CurrentMessageNotFoundError: the message is not there, was cleared, or is none that can be answered.
@@ -76,57 +59,60 @@ def read_history(store: Store, head: Conversation, query: HistoryQuery) -> Histo
     collected, more = reader.collect(current)
     plan = reader.plan(collected)
     answers = later or reader.later_answers(collected)
-    prompt = arrange(
-        [*reversed(collected), *answers],
-        current.id,
-        system_prompt=query.system_prompt,
-        system_messages=reader.system_messages_before(collected[-1]),
-        window=plan.window,
-        spent=plan.spent,
-        more_before=more,
-    )
+    system_messages = reader.system_messages_before(collected[-1])
+
+    def arranged(spent: int, recalled: Block | None = None) -> Prompt:
+        return arrange(
+            [*reversed(collected), *answers],
+            current.id,
+            system_prompt=query.system_prompt,
+            system_messages=system_messages,
+            window=plan.window,
+            spent=plan.spent + spent,
+            more_before=more,
+            recalled=recalled,
+        )
+
+    prompt = arranged(0)
+    recalled: Sequence[Recalled] = ()
+    if recall is not None and plan.recall and prompt.truncated:
+        prompt, recalled = _with_recalled(arranged, recall, store, head, plan, collected)
     corrected = replace(prompt, tokens=round(prompt.tokens * plan.learned.ratio))
-    return History(corrected, current.id, plan.tool_configuration, reader.repairs, plan.options, plan.learned)
+    return History(corrected, current.id, plan.tool_configuration, reader.repairs, plan.options, plan.learned, recalled)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is sent beside the messages, and how many of them. ``spent`` are the estimated tokens of the tools."""
-
-    options: TurnOptions
-    tool_configuration: Mapping[str, Any] | None
-    learned: Learned
-    window: Window
-    spent: int
-
-
-def _planned(query: HistoryQuery, turn: Sequence[Message], before: Iterable[Message]) -> _Plan:
-    """``turn`` are the messages of the turn in progress, ``before`` those before the current one, newest first."""
-    options = read_options(next((message.options for message in turn if message.options is not None), None))
-    tool_configuration = _tool_configuration(turn)
-    learned = learned_from(before, query.limits.model_id)
-    asked = Window(
-        query.window.max_messages or options.window.max_messages,
-        query.window.max_tokens or options.window.max_tokens,
+def _with_recalled(
+    arranged: Callable[..., Prompt],
+    recall: Recall,
+    store: Store,
+    head: Conversation,
+    plan: Plan,
+    collected: Sequence[Message],
+) -> tuple[Prompt, list[Recalled]]:
+    """The prompt whose window leaves room for what is recalled, and what that is."""
+    room = room_for(plan.window.max_tokens)
+    smaller = arranged(room)
+    question = plan.question
+    inside = {message.id for message in collected if message.position >= smaller.first_position}
+    found = (
+        recall.find(
+            store,
+            head,
+            question_of(question),
+            but_for=inside | {question.id},
+            before=question.created_at,
+            most=plan.recall,
+        )
+        if question_of(question).strip()
+        else ()
     )
-    bound = Learned(learned.ratio, query.most or learned.most)
-    given = [tool.get("toolSpec") for tool in (tool_configuration or {}).get("tools", ())]
-    spent = sum(map(tokens.of_json, (*query.tools, *given)))
-    return _Plan(options, tool_configuration, learned, window_for(asked, query.limits, bound), spent)
-
-
-def _tool_configuration(collected: Sequence[Message]) -> Mapping[str, Any] | None:
-    """The tools given with the current message, or else those given before in the same turn."""
-    for message in collected:
-        if message.tool_configuration is not None:
-            return message.tool_configuration
-        if _begins_turn(message):
-            return None
-    return None
-
-
-def _begins_turn(message: Message) -> bool:
-    return message.role == "user" and not any(TOOL_RESULT in block for block in message.content)
+    recalled = chosen(found, plan.recall, room)
+    if not recalled:
+        return arranged(0), []
+    block = as_block(recalled)
+    left = room - tokens.of_blocks([block])
+    with_them = arranged(left, block)
+    return replace(with_them, tokens=with_them.tokens - left), recalled
 
 
 @dataclass(slots=True)
@@ -155,7 +141,7 @@ class _Budget:
             self.sent += 1
         elif counts:
             self.sent += 1
-            self.has_turn = self.has_turn or _begins_turn(message)
+            self.has_turn = self.has_turn or begins_turn(message)
 
 
 class _Reader:
@@ -184,7 +170,7 @@ class _Reader:
         """The messages from the current one back, newest first, and whether the chain has more before them."""
         budget = _Budget(self._query.list_limit, current.id)
         collected: list[Message] = []
-        plan: _Plan | None = None
+        plan: Plan | None = None
         for message in self._from(current):
             if budget.has_turn:
                 plan = plan or self.plan(collected)
@@ -194,12 +180,12 @@ class _Reader:
             collected.append(message)
         return collected, False
 
-    def plan(self, collected: Sequence[Message]) -> _Plan:
+    def plan(self, collected: Sequence[Message]) -> Plan:
         """What the turn in progress, which has been collected, is answered with."""
         in_first = [place for place, message in enumerate(self._first.messages) if message.id == collected[0].id]
         before = self._first.messages[in_first[0] :] if in_first else collected
-        start = next((place for place, message in enumerate(collected) if _begins_turn(message)), len(collected))
-        return _planned(self._query, collected[: start + 1], before)
+        start = next((place for place, message in enumerate(collected) if begins_turn(message)), len(collected))
+        return plan_of(self._query, collected[: start + 1], before)
 
     def later_answers(self, collected: Sequence[Message]) -> list[Message]:
         """Answers to collected questions that stand after the current message, which were not read on the way to it."""

@@ -246,9 +246,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A history as the model is sent it. ``tokens`` is an estimate of all of it, tools included."""
+    """A history as the model is sent it. ``tokens`` is an estimate of all of it, tools included. ``first_position`` is
+    that of the first message in it.
+    """
 
     system: Sequence[Block]
     messages: Sequence[Mapping[str, Any]]
     tokens: int
     truncated: bool
+    first_position: int = 0

@@ -8,7 +8,7 @@ from conversations.asking import Invoker
 from conversations.clock import Clock, to_timestamp
 from conversations.errors import NotFoundError, TurnStateError
 from conversations.handing_over import descriptor
-from conversations.history import DEFAULT_LIST_LIMIT
+from conversations.history_query import DEFAULT_LIST_LIMIT
 from conversations.model import Conversation, Message, Snapshot, Turn
 from conversations.retrying import until_written
 from conversations.store import Store

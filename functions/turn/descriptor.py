@@ -10,7 +10,7 @@ from typing import Any
 from conversations import ids
 from conversations.errors import InvalidRequestError
 from conversations.handing_over import HISTORY_QUERY_NAMES
-from conversations.history import DEFAULT_LIST_LIMIT
+from conversations.history_query import DEFAULT_LIST_LIMIT
 from conversations.language_model import PLAIN, Features
 from conversations.turn_options import TurnOptions, options_in_event
 from turn.fields import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from conversations import turn_options
 from conversations.errors import InvalidRequestError
-from conversations.history import DEFAULT_LIST_LIMIT
+from conversations.history_query import DEFAULT_LIST_LIMIT
 from conversations.language_model import Features
 
 LONGEST_TEXT = 100_000

@@ -14,6 +14,7 @@ from conversations.clients import Clients
 from conversations.clock import SystemClock
 from conversations.lambda_tools import LambdaTools
 from conversations.quiet import quietly
+from conversations.recall import SearchedRecall
 from conversations.registration import registered_tools
 from turn.descriptor import is_of_appsync
 from turn.settings import TurnSettings
@@ -39,6 +40,7 @@ _worker = Worker(
     logger=_logger,
     metrics=_metrics,
     toolbox=_toolbox,
+    recall=SearchedRecall(_clock),
 )
 
 

@@ -13,8 +13,9 @@ from conversations.answering import Answered, Asking, answer
 from conversations.attempt import StoredAttempt
 from conversations.clock import Clock
 from conversations.errors import LeasedError, NotFoundError, ServiceError, SupersededError
-from conversations.history import HistoryQuery
+from conversations.history_query import HistoryQuery
 from conversations.language_model import Model
+from conversations.recall import Recall
 from conversations.store import Store
 from conversations.tool_use import EMPTY, Toolbox
 from turn.descriptor import Descriptor, is_of_appsync, parse_descriptor
@@ -37,6 +38,7 @@ class Worker:
     logger: Logger
     metrics: Metrics
     toolbox: Toolbox = EMPTY
+    recall: Recall | None = None
 
     def answer(self, event: object, remaining_ms: int) -> dict[str, Any]:
         """Answer the message of a descriptor.
@@ -93,6 +95,7 @@ class Worker:
             current_message_id=descriptor.current_message_id,
             list_limit=descriptor.list_limit,
             window=descriptor.options.window,
+            recall=descriptor.options.recall,
             system_prompt=prompt,
             limits=replace(
                 self.settings.limits,
@@ -101,9 +104,14 @@ class Worker:
             ),
             tools=[*descriptor.client_tools, *(tool.specification for tool in self.toolbox.tools_for(question))],
         )
-        keeps_partial_text = descriptor.stream_response
         return StoredAttempt(
-            self.store, self.clock, question, query, claimed=claimed, keeps_partial_text=keeps_partial_text
+            self.store,
+            self.clock,
+            question,
+            query,
+            claimed=claimed,
+            keeps_partial_text=descriptor.stream_response,
+            recall=self.recall,
         )
 
     def _asking(self, descriptor: Descriptor) -> Asking:

@@ -16,6 +16,7 @@ from api.identity import Auth
 from api.memory import Memory
 from conversations.clock import Clock
 from conversations.errors import BusyError
+from conversations.recall import SearchedRecall
 from conversations.registration import RegisteredTool
 from conversations.store import Store
 from conversations.windows import Limits
@@ -65,9 +66,8 @@ class Api:
         self.store = store
         self.clock = clock
         self.invocations = Invocations()
-        memory = Memory(
-            store, clock, self.invocations, auth, "", Limits(history_tokens, model_id, answer_tokens), tools
-        )
+        limits, recall = Limits(history_tokens, model_id, answer_tokens), SearchedRecall(clock)
+        memory = Memory(store, clock, self.invocations, auth, "", limits, tools, recall)
         status = {"version": "test", "stage": "test", "region": "test"}
         self.app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
         self.authorizer: dict[str, Any] = {}

@@ -39,6 +39,7 @@ def test_the_turn_reads_and_writes_and_asks_one_model(default: Deployment) -> No
         "Messages.Arn": READ_AND_WRITE,
         "Conversations.Arn": READ_AND_WRITE,
         "Messages.Arn/index/conversationId-createdAt": QUERY,
+        "Messages.Arn/index/traceConversationId-traceKey": QUERY,
         "Bodies.Arn/*": OBJECTS,
         "Bodies.Arn": LIST,
         "arn:<AWS::Partition>:bedrock:<AWS::Region>::foundation-model/amazon.nova-lite-v1:0": ANSWER,

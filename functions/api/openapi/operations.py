@@ -197,7 +197,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "getHistory",
         "See exactly what the model would be sent",
         [Success(200, "The history.", "History")],
-        parameters=["currentMessageId", "maxMessages", "maxTokens"],
+        parameters=["currentMessageId", "maxMessages", "maxTokens", "recall"],
         raises=[NotFoundError, CurrentMessageNotFoundError, OrphanToolResultError, EmptyMessageError, TooLargeError],
     ),
     Operation("get", "/status", "getStatus", "What runs where", [Success(200, "It runs.", "Status")], is_public=True),

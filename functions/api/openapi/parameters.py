@@ -6,7 +6,7 @@ from api import parameters
 from api.identity import LONGEST_OWNER_BYTES, OWNER_HEADER, SERVICE_PREFIX
 from api.turn_routes import LONGEST_WAIT_S, MOST_CHARACTERS
 from conversations.reading import EVERYBODY
-from conversations.turn_options import MOST_TOKENS
+from conversations.turn_options import MOST_INTERACTIONS, MOST_TOKENS
 
 
 def _parameter(place: str, name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
@@ -41,6 +41,7 @@ PARAMETERS = {
         _in_query("after", _whole(0, MOST_CHARACTERS), "Wait for partial text of more code points than this, too."),
         _in_query("currentMessageId", {"type": "string"}, "The message to be answered; the newest if none is named."),
         _in_query("maxMessages", _whole(1, parameters.MOST_LIMIT), "How many messages to send at most."),
+        _in_query("recall", _whole(1, MOST_INTERACTIONS), "How many interactions from before the window, at most."),
         _in_query("maxTokens", _whole(1, MOST_TOKENS), "How many tokens to send at most, if not the deployment's."),
         _parameter("header", "Idempotency-Key", _KEY, "The same request with the same key has one effect."),
         _parameter("header", OWNER_HEADER, _OWNER, f"Under `{SERVICE_PREFIX}`, and required there: the owner."),

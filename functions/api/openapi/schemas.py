@@ -280,6 +280,18 @@ ANSWER_SCHEMAS: dict[str, dict[str, Any]] = {
             },
             "tokens": {**_COUNT, "description": "An estimate of all of it."},
             "truncated": {"type": "boolean", "description": "Whether older messages were left out."},
+            "recalled": {
+                "type": "array",
+                "items": closed(
+                    {
+                        "messageId": _ID,
+                        "score": {"type": "number", "description": "How well it fits (BM25)."},
+                        "tokens": _COUNT,
+                        "isShortened": {"type": "boolean"},
+                    }
+                ),
+                "description": "The interactions from before the window that are in it, by what leads them.",
+            },
         },
         description="What the model would be sent.",
     ),
