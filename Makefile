@@ -43,6 +43,7 @@ check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+	$(PYTHON) -m mypy --config-file clients/python/pyproject.toml
 
 synth: tools  ## the CloudFormation templates, in cdk.out
 	$(ON_PATH) npx cdk synth --quiet $(CONTEXT)

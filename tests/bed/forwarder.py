@@ -1,6 +1,7 @@
 """Loopback proxies between a client and the emulator: what passes can be seen, changed, or cut off."""
 
 import http.client
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -72,6 +73,9 @@ class Forwarder:
         """What the client gets; `None` cuts the connection instead."""
         return answer
 
+    def on_cut(self, connection: socket.socket) -> None:
+        """A connection is about to be closed without an answer."""
+
 
 class TlsEnd(Forwarder):
     """Stands where TLS would end: what passes counts as encrypted, as behind any load balancer that says so."""
@@ -104,6 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         way = self.server.forwarder.detour(request)
         answer = way(lambda: self._usual(request)) if way else self._usual(request)
         if answer is None:
+            self.server.forwarder.on_cut(self.connection)
             self.close_connection = True
             return
         self.send_response_only(answer.status)

@@ -1,0 +1,40 @@
+"""The clients over the real API, in this process or deployed."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from conversation_memory import AsyncClient, Client
+from tests.bed.in_process import Api
+from tests.bed.served import Served
+from tests.integration.conftest import api, clock, lagging, own_dynamodb, store
+
+__all__ = ["api", "clock", "lagging", "own_dynamodb", "store"]
+
+collect_ignore = ["frameworks"]  # in an environment of their own: test_frameworks.py
+
+
+@pytest.fixture
+def served(api: Api) -> Served:
+    return Served(api)
+
+
+@pytest.fixture
+def memory(served: Served) -> Iterator[Client]:
+    """A client of the API in this process."""
+    with httpx.Client(transport=served) as http:
+        yield Client("http://memory", http=http)
+
+
+@pytest.fixture
+def async_memory(served: Served) -> AsyncClient:
+    return AsyncClient("http://memory", http=httpx.AsyncClient(transport=served))
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the client would have slept, each time."""
+    slept: list[float] = []
+    monkeypatch.setattr("conversation_memory.client.time.sleep", slept.append)
+    return slept
