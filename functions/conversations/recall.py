@@ -5,6 +5,7 @@ They stand in front of what the user says now, not in the system prompt: what co
 turn, so that a provider may keep it, and nobody takes words of a user for words of the service.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -22,6 +23,9 @@ LONGEST_SAID = 2_000
 """How much of what either side said is given again."""
 MOST_TOKENS = 8_000
 _PART_OF_WINDOW = 4
+_APOSTROPHES = "'’"
+_GENITIVE = re.compile(rf"[{_APOSTROPHES}]s?\b")
+_WORD = re.compile(r"\b[A-Za-z]{3,}\b")
 _SPARE = 3  # hits for each that is wanted: what does not fit is passed over
 _BEFORE = (
     "<earlier_in_this_conversation>\n"
@@ -122,10 +126,11 @@ class SearchedRecall:
 
 def _request(text: str, but_for: Collection[str], before: str, size: int) -> Mapping[str, Any]:
     """Answered interactions, no traces: those have a parent."""
+    spelled = _spellings(text)
     return {
         "query": {
             "bool": {
-                "should": [{"match": {"input": text}}, {"match": {"response": text}}],
+                "should": [{"match": {"input": spelled}}, {"match": {"response": spelled}}],
                 "minimum_should_match": 1,
                 "filter": [{"exists": {"field": "response"}}, {"range": {"create_time": {"lte": before}}}],
                 "must_not": [{"exists": {"field": "parent_message_id"}}, {"ids": {"values": sorted(but_for)}}],
@@ -133,6 +138,13 @@ def _request(text: str, but_for: Collection[str], before: str, size: int) -> Map
         },
         "size": size,
     }
+
+
+def _spellings(text: str) -> str:
+    """The words with and without the English genitive, which the analyzer keeps: *sister* finds *sister's*."""
+    plain = _GENITIVE.sub("", text)
+    words = dict.fromkeys(_WORD.findall(plain))
+    return " ".join([plain, *(f"{word}{mark}s" for word in words for mark in _APOSTROPHES)])
 
 
 def _recalled(message_id: str, score: float, source: Mapping[str, Any]) -> Recalled:

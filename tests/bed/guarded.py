@@ -7,7 +7,7 @@ were encrypted.
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class Guarded:
 
     def call_function(self, name: str, role: str, code: str, event: Any, **variables: str) -> Any:
         """What a function says that is made of this code and has this role."""
-        self.make_function(name, role, code, **variables)
+        self.make_function(name, role, code, variables)
         return self.invoke(name, event)
 
     def invoke(self, name: str, event: Any) -> Any:
@@ -54,12 +54,22 @@ class Guarded:
         answer = self.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event))
         return json.loads(answer["Payload"].read())
 
-    def make_function(self, name: str, role: str, code: str, **variables: str) -> None:
-        """A function made of this code that has this role, in the place of one of that name."""
+    def make_function(
+        self,
+        name: str,
+        role: str,
+        code: str,
+        variables: Mapping[str, str] | None = None,
+        folders: Iterable[Path] = (),
+    ) -> None:
+        """A function made of this code and these packages that has this role, in the place of one of that name."""
         functions = self.client("lambda")
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w") as written:
             written.writestr("handler.py", code)
+            for folder in folders:
+                for path in folder.rglob("*.py"):
+                    written.write(path, path.relative_to(folder.parent))
         with suppress(functions.exceptions.ResourceNotFoundException):
             functions.delete_function(FunctionName=name)
         functions.create_function(
@@ -69,7 +79,7 @@ class Guarded:
             Handler="handler.lambda_handler",
             Code={"ZipFile": archive.getvalue()},
             Timeout=30,
-            Environment={"Variables": variables},
+            Environment={"Variables": dict(variables or {})},
         )
 
 

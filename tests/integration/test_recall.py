@@ -101,6 +101,17 @@ def test_a_fact_told_500_messages_ago_is_in_the_request_with_recall_and_not_with
     assert 0 < best["tokens"] < 200
 
 
+@pytest.mark.parametrize("told", ["the parrot of my {} is called {}", "my {}'s parrot is called {}"])
+@pytest.mark.parametrize("asked", ["What is my {}’s parrot called?", "What is the parrot of my {} called?"])
+def test_a_word_is_found_with_and_without_its_genitive(service: Service, told: str, asked: str) -> None:
+    relations = ["sister", "brother", "aunt", "neighbour", "teacher"]
+    ids = service.say([(told.format(relation, f"Name{place}"), "Ok.") for place, relation in enumerate(relations)])
+    service.say(_small_talk(5))
+
+    shown = service.turn(asked.format("aunt"), window={"maxMessages": 3}, recall={"maxInteractions": 1})
+    assert [found["messageId"] for found in shown["recalled"]] == [ids[2]]
+
+
 def test_what_is_in_the_window_is_not_given_twice(service: Service) -> None:
     fact, answer, question = FACTS["English"]
     service.say([*_small_talk(20), (fact, answer)])
