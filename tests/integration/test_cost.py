@@ -67,6 +67,34 @@ def test_a_turn_of_two_kilobytes_is_14_write_units_at_any_length(
     assert costs[1] == {"TransactWriteItems": 12, "PutItem": 1, "UpdateItem": 1}
 
 
+def test_streaming_20_kilobytes_in_a_thousand_chunks_costs_three_times_storing_them_once_at_most(
+    api: Api, lagging: LaggingStore, clock: TestClock, units: Counter[str]
+) -> None:
+    model = PlayedModel()
+    worker = Worker(lagging, clock, model, SETTINGS, Logger(service="test"), Metrics("test", "test"))
+    answer = "".join(prose(number) for number in range(20))
+    size = len(answer) // 1000 + 1
+
+    def played() -> Iterator[Mapping[str, Any]]:
+        for event in deltas(*(answer[place : place + size] for place in range(0, len(answer), size))):
+            clock.offset_s += 0.03
+            yield event
+
+    conversation_id = api.create()
+    path = f"/conversations/{conversation_id}"
+    api.say(conversation_id, "q")
+    units.clear()
+    api.say(conversation_id, answer, "assistant")
+    once = sum(units.values())
+    model.scripts = [played]
+    api.call("POST", f"{path}/turns", {"content": [{"text": "q"}]})
+    units.clear()
+    worker.answer(dict(api.invocations.descriptors[-1]), 600_000)
+
+    assert units["UpdateItem"] > 3  # readers could follow it
+    assert sum(units.values()) <= 3 * once
+
+
 def test_the_prose_is_no_easier_than_english() -> None:
     shrunk = [len(zlib.compress(prose(number).encode())) / 1024 for number in range(10)]
 
