@@ -155,7 +155,7 @@ class _Work:
             rounds += [{"role": "assistant", "content": self.said.sent}, {"role": "user", "content": results}]
             if self.said.asks_client(clients):
                 break
-            history = self._ask(request, history, rounds)
+            history = self._ask(_unforced(request), history, rounds)
         self._attempt.finish(self.said.answer(self._asking.model_id, self._measured(first)))
         return Answered("complete", self._attempt.number, first.repairs, self.said.usage)
 
@@ -220,6 +220,13 @@ class _Work:
     def _seconds_to_wait(self) -> float:
         left_s = (self._give_up_at_ns - self._clock.now_ns()) / NANOSECONDS
         return max(0.0, min(left_s, self._attempt.seconds_to_wait()))
+
+
+def _unforced(request: ModelRequest) -> ModelRequest:
+    """The request of a later round: a model that must use a tool must do so once."""
+    configuration = {**(request.tool_configuration or {})}
+    configuration.pop("toolChoice", None)
+    return replace(request, tool_configuration=configuration or None)
 
 
 def _request(asking: Asking, history: History) -> ModelRequest:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from conversations.codec import to_json
 from conversations.content import TOOL_USE
 from conversations.converse import sendable
 from conversations.errors import ModelError
@@ -23,6 +24,8 @@ _CUT_OFF = frozenset(
     )
 )
 """Reasons to stop after which what is asked of tools is not meant to be done."""
+LARGEST_RESULTS_BYTES = 4_000_000
+"""What the results of one answer may take together, as an escaped JSON string: the API must be able to show it."""
 _BETWEEN_ROUNDS = "\n\n"
 
 
@@ -50,6 +53,7 @@ class Said:
         self._reply = Reply()
         self._content: list[Block] = []  # of the rounds that are over
         self._tool_calls: list[ToolCall] = []
+        self._kept_bytes = 0
         self._text = ""
         self._usages: list[Mapping[str, Any]] = []
         self._latencies: list[int] = []
@@ -67,8 +71,9 @@ class Said:
         """Take in one event of the model's stream."""
         self._reply.feed(event)
 
-    def take_results(self, results: Sequence[ToolResult]) -> list[Block]:
+    def take_results(self, given: Sequence[ToolResult]) -> list[Block]:
         """Keep what tools have come to, which ends the round; returns the blocks that the model is told."""
+        results = [self._fitting(result) for result in given]
         called = {result.use.tool_use_id for result in results}
         visible = [block for block in self._blocks() if _tool_use_id(block) not in called]
         self._content += visible
@@ -85,6 +90,16 @@ class Said:
             for result in results
         ]
         return [result.block for result in results]
+
+    def _fitting(self, result: ToolResult) -> ToolResult:
+        """The result, if there is room for it beside those that are kept already."""
+        size = len(to_json(to_json(result.content)).encode())
+        if self._kept_bytes + size > LARGEST_RESULTS_BYTES:
+            return result.use.refused(
+                "The tools have told so much that no more can be kept: answer with what is known."
+            )
+        self._kept_bytes += size
+        return result
 
     # What has come of it
 
@@ -134,12 +149,15 @@ class Said:
         """What this round asks of tools, but for those of these names.
 
         Raises:
-            ModelError: the input for one of those is no JSON object, which nobody could mend.
+            ModelError: the input for one of those is no JSON object, which nobody could mend, or a use has a name or id
+            that no request can hold.
         """
         uses = [] if self._reply.stop_reason in _CUT_OFF else self._reply.tool_uses
         for use in uses:
             if use.name in but_for and use.problem is not None:
                 raise ModelError(use.problem)
+            if sendable({TOOL_USE: {"toolUseId": use.tool_use_id, "name": use.name, "input": {}}}) is None:
+                raise ModelError(f"The model asked for a tool by a name or id that cannot be: {use.name[:64]!r}.")
         return [use for use in uses if use.name not in but_for]
 
     def asks_client(self, names: Set[str]) -> bool:

@@ -1,6 +1,7 @@
 """Tools: those that the service calls itself, those of the client, and both at once."""
 
 import json
+import os
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -206,6 +207,36 @@ def test_an_image_in_a_result_reaches_the_model(service: Service) -> None:
     answer = service.turn()["message"]
 
     assert service.results()[0]["content"] == answer["toolCalls"][0]["content"] == [image, {"text": "a map"}]
+
+
+def test_the_results_of_one_answer_fit_into_an_answer_of_the_api(service: Service) -> None:
+    image = {"image": {"format": "png", "source": {"bytes": b64encode(os.urandom(1_200_000)).decode()}}}
+    service.played["function-weather"] = lambda _: {"toolResult": {"content": [image]}}
+    uses = [(f"t{place}", "weather", {"city": "Turin"}) for place in range(5)]
+    service.model.scripts = [asks(*uses)]
+    answer = service.turn()["message"]
+
+    assert [call["status"] for call in answer["toolCalls"]] == ["success", "success", *["error"] * 3]
+    assert "no more can be kept" in answer["toolCalls"][-1]["content"][0]["text"]
+    assert service.api.call("GET", f"{service.path}/messages").status == 200
+
+
+def test_a_name_that_cannot_be_fails_the_turn_and_says_so(service: Service) -> None:
+    service.model.scripts = [asks(("t1", "the weather", {"city": "Turin"}))]
+    turn = service.turn()["turn"]
+
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "ModelError")
+    assert "'the weather'" in turn["error"]["message"]
+
+
+def test_a_model_that_must_use_a_tool_must_do_so_once(service: Service) -> None:
+    service.model.scripts = [asks(("t1", "weather", {"city": "Turin"}))]
+    service.turn("q", toolConfiguration={**CLIENT_TOOLS, "toolChoice": {"any": {}}})
+    first, second = (request.tool_configuration or {} for request in service.model.requests)
+
+    assert first["toolChoice"] == {"any": {}}
+    assert "toolChoice" not in second
+    assert second["tools"] == first["tools"]
 
 
 @pytest.mark.parametrize(
