@@ -6,6 +6,8 @@ import schemathesis
 
 
 @schemathesis.hook  # type: ignore[untyped-decorator]
-def filter_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> bool:
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """A line break in a path never gets past the gateway, which answers in its own words."""
-    return not any("\n" in str(value) for value in (path_parameters or {}).values())
+    for name, value in dict(case.path_parameters or {}).items():
+        if isinstance(value, str):
+            case.path_parameters[name] = value.replace("\n", " ")
