@@ -14,6 +14,7 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError
 
 from conversations.clock import NANOSECONDS, Clock
+from conversations.tool_use import MOST_AT_ONCE
 from turn.appsync.errors import ApiUnavailableError, GraphQLError, TokenRefusedError
 from turn.appsync.event import Channel
 
@@ -41,7 +42,7 @@ def new_pool() -> PoolManager:
     """Connections for all invocations of a function. Redirects are not followed: the token is for this host alone."""
     from botocore.httpsession import get_cert_path  # noqa: PLC0415 - only turns of AppSync need it
 
-    return PoolManager(maxsize=4, retries=False, ca_certs=get_cert_path(True))
+    return PoolManager(maxsize=MOST_AT_ONCE, retries=False, ca_certs=get_cert_path(True))
 
 
 class GraphQLClient:

@@ -78,6 +78,14 @@ def _model(_bedrock: ScriptedBedrock) -> Iterator[BedrockModel]:
     client.close()
 
 
+@pytest.fixture(autouse=True)
+def _short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is waited for the sake of people and of an API that is down is short."""
+    monkeypatch.setattr("turn.appsync.attempt._ERROR_WITHIN_S", 0.3)
+    monkeypatch.setattr("turn.appsync.attempt.SLOW_NS", NANOSECONDS // 2)
+    monkeypatch.setattr("turn.appsync.chunks.SLOW_NS", NANOSECONDS // 2)
+
+
 @pytest.fixture
 def settings() -> TurnSettings:
     return TurnSettings(StoreSettings("", "", ""), "model", "", 100_000, None, graphql_hosts=HOSTS)

@@ -141,7 +141,7 @@ def test_a_character_in_two_halves_is_sent_whole(appsync: AppSync, bedrock: Scri
 
 
 def test_a_slow_model_s_words_are_not_held_back(appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns) -> None:
-    """A piece that is too short to be sent at once is sent when nothing more came for two seconds."""
+    """A piece that is too short to be sent at once is sent when nothing more came for a while."""
     hold = Hold()
     bedrock.script(Reply([Text(["a"]), Pause(0.2), Text(["b" * 60]), hold]))
 

@@ -135,7 +135,7 @@ def test_a_token_that_expires_during_the_answer_ends_it(
 def test_an_api_that_is_down_ends_the_turn_in_time(appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns) -> None:
     appsync.otherwise = Fault(503, {"message": "internal: host 10.0.0.1"})
 
-    assert turns.answer(within_s=1) == "failed"
+    assert turns.answer(within_s=0.5) == "failed"
 
     operations = [request.operation for request in appsync.requests]
     assert set(operations) == {"ListMessages", "PublishModelResponse"}
@@ -154,7 +154,7 @@ def test_an_api_that_goes_down_during_the_answer_ends_it(
     appsync.faults.extend([None, None])
     appsync.otherwise = Fault(0)
 
-    assert turns.answer(within_s=1) == "failed"
+    assert turns.answer(within_s=0.5) == "failed"
 
     assert [error["errorType"] for error in appsync.errors][:1] == ["ApiUnavailable"]
 
