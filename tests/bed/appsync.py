@@ -86,6 +86,7 @@ class Fault:
 
     status: int
     body: Any = None
+    location: str | None = None
 
 
 class AppSync:
@@ -269,6 +270,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         self.send_header("content-type", "application/json;charset=UTF-8")
         self.send_header("content-length", str(len(text)))
+        if answer.location is not None:
+            self.send_header("location", answer.location)
         self.end_headers()
         self.wfile.write(text)
         self.wfile.flush()

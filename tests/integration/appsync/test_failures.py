@@ -173,7 +173,7 @@ def test_an_api_that_nobody_listens_at_ends_the_turn(appsync: AppSync, bedrock: 
         Fault(200, b"<html>10.0.0.1"),
         Fault(200, []),
         Fault(200, {"data": None}),
-        Fault(302, {"message": "10.0.0.1"}),
+        Fault(307, {"message": "10.0.0.1"}, "/elsewhere"),
     ],
     ids=["refused", "forbidden", "no JSON", "no object", "no data", "sent elsewhere"],
 )
@@ -186,6 +186,7 @@ def test_what_the_api_says_of_itself_is_not_told_to_the_client(
     assert turns.answer() == "failed"
 
     assert appsync.errors == [{"errorType": "ApiRefused", "message": "The conversation's API refused the request."}]
+    assert [request.operation for request in appsync.requests] == ["ListMessages", "PublishModelResponse"]
     assert bedrock.requests == []
 
 
