@@ -18,7 +18,7 @@ LOCAL_DIR ?= .local
 CONTEXT = $(if $(STAGE),-c stage='$(STAGE)') $(if $(AUTH),-c auth='$(AUTH)') $(if $(MODEL),-c modelId='$(MODEL)') $(OPTIONS)
 
 help:  ## show this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/installed  ## the service on this machine (PORT=8080 LOCAL_DIR=.local AUTH=none|jwt MODEL_URL= MODEL=)
 	@exec $(PYTHON) -m infra.local.run --port '$(PORT)' --local-dir '$(LOCAL_DIR)' \
@@ -36,7 +36,7 @@ test: check  ## check, then all tests
 test-fast: .venv/installed  ## the tests that need neither a stack nor CDK, in less than a minute
 	$(PYTHON) -m pytest -m 'not stack and not slow' $(IN_TWO)
 
-test-faults: .venv/installed  ## the long proofs: faults of AWS at every call, load, fuzzing (some minutes)
+test-faults: .venv/installed  ## the long proofs: faults of AWS at every call, load, fuzzing (half an hour)
 	$(PYTHON) -m pytest --faults tests/faults
 
 check: .venv/installed  ## lint, format and types
