@@ -46,6 +46,7 @@ class ApiFunction(PythonFunction):
                 "HISTORY_TOKENS": str(options.history_tokens),
                 "MODEL_ID": options.model_id,
                 "MAX_OUTPUT_TOKENS": str(options.max_output_tokens or ""),
+                "MESSAGE_UPDATED_TIME": str(options.message_updated_time).lower(),
             },
             memory_size=1024,
             timeout=TIMEOUT,

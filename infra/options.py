@@ -16,6 +16,7 @@ cachePoints           false                  ``true`` marks what the model's pro
 maxOutputTokens       (the model's own)      how long an answer may be
 issuer, audience      (the stack's pool)     another OpenID issuer, and the audiences of its tokens (comma list)
 graphqlHosts          (none)                 names of AppSync APIs beside AWS's own for them (comma list)
+messageUpdatedTime    true                   ``false`` hides ``updated_time`` of messages from clients of OpenSearch
 corsOrigins           (none)                 origins of front ends (comma list), or ``*``
 logRetentionDays      30; production 365     one of the periods that CloudWatch Logs knows
 alarmEmail            (none)                 who is told of alarms, after they confirmed the subscription
@@ -54,6 +55,7 @@ NAMES: Final = (
     "issuer",
     "audience",
     "graphqlHosts",
+    "messageUpdatedTime",
     "corsOrigins",
     "logRetentionDays",
     "alarmEmail",
@@ -88,6 +90,7 @@ class Options:
     issuer: str | None
     audience: tuple[str, ...]
     graphql_hosts: tuple[str, ...]
+    message_updated_time: bool
     cors_origins: tuple[str, ...]
     log_retention_days: int
     alarm_email: str | None
@@ -129,6 +132,7 @@ class Options:
             issuer=given.get("issuer"),
             audience=_listed(given.get("audience", "")),
             graphql_hosts=_hosts(given.get("graphqlHosts", "")),
+            message_updated_time=_flag("messageUpdatedTime", given.get("messageUpdatedTime", "true")),
             cors_origins=_origins(given.get("corsOrigins", "")),
             log_retention_days=_retention(given.get("logRetentionDays"), production=stage in PRODUCTION_STAGES),
             alarm_email=_email(given.get("alarmEmail")),
@@ -166,6 +170,10 @@ def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
     if text not in allowed:
         raise OptionsError(f"{name}: '{text}' is not one of {', '.join(allowed)}")
     return text
+
+
+def _flag(name: str, text: str) -> bool:
+    return _one_of(name, text.lower(), ("true", "false")) == "true"
 
 
 def _number(name: str, text: str) -> int:

@@ -11,10 +11,11 @@ from aws_lambda_powertools.metrics import Metrics
 
 from api.conversation_routes import ConversationRoutes
 from api.errors import error_body, internal_body, status_of
-from api.identity import SERVICE_PREFIX, Auth
+from api.identity import SERVICE_PREFIX, Auth, without_service
 from api.memory import Memory
 from api.message_routes import MessageRoutes
 from api.routes import JSON, answer
+from api.search_routes import SearchRoutes
 from api.turn_routes import TurnRoutes
 from conversations.errors import NotFoundError, ServiceError
 from conversations.quiet import told_of
@@ -24,12 +25,37 @@ _NOT_OF_IDS = re.compile(r"[^A-Za-z0-9_.~/-]+")
 _LONGEST_PATH = 512
 
 
-def make_app(memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> APIGatewayHttpResolver:
-    """The resolver with all routes. ``status`` is what ``GET /status`` says."""
+class App:
+    """The whole API: our own routes, and the dialect of OpenSearch, which has rules of its own for paths and methods.
+
+    ``status`` is what ``GET /status`` says.
+    """
+
+    def __init__(self, memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> None:
+        self.own = _own_routes(memory, status, logger, metrics)
+        self._memory = memory
+        self._logger = logger
+
+    def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """The answer to an event of the HTTP API (payload version 2.0)."""
+        if _is_of_opensearch(without_service(str(event.get("rawPath", "")))):
+            from api.opensearch.dialect import respond  # noqa: PLC0415 - a cold start does not pay for it
+
+            return respond(event, self._memory, self._logger)
+        return self.own.resolve(event, context)
+
+
+def _is_of_opensearch(path: str) -> bool:
+    """The root, and what begins as nothing of ours does."""
+    return path in ("", "/") or path.startswith("/_")
+
+
+def _own_routes(memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> APIGatewayHttpResolver:
     app = APIGatewayHttpResolver(strip_prefixes=[SERVICE_PREFIX])
     ConversationRoutes(app, memory)
     MessageRoutes(app, memory, metrics)
     TurnRoutes(app, memory, metrics)
+    SearchRoutes(app, memory)
     app.get("/status")(lambda: answer(200, status))
     app.get("/openapi.json")(lambda: _document(memory.auth))
     _answer_errors(app, logger)

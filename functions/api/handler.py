@@ -8,9 +8,10 @@ from typing import Any
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
-from api.app import log_keys, make_app
+from api.app import App, log_keys
 from api.invoker import LambdaInvoker
 from api.memory import Memory
+from api.searches import Searches
 from api.settings import ApiSettings
 from conversations import VERSION
 from conversations.clients import Clients
@@ -26,16 +27,19 @@ _clock = SystemClock()
 _store = _clients.store(_settings.store, _clock)
 _logger = Logger()
 _metrics = Metrics()
-_app = make_app(
+_searches = Searches()
+_app = App(
     Memory(
         store=_store,
         clock=_clock,
         invoker=LambdaInvoker(_clients.functions, _settings.turn_function),
         auth=_settings.auth,
+        searches=_searches,
         system_prompt=_settings.system_prompt,
         limits=_settings.limits,
         tools=registered_tools(Path(__file__).parent.parent),
-        recall=SearchedRecall(_clock),
+        recall=SearchedRecall(_clock, lambda: _searches.messages),
+        message_updated_time=_settings.message_updated_time,
     ),
     {"version": VERSION, "stage": _settings.stage, "region": _settings.region},
     _logger,

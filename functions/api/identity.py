@@ -70,8 +70,16 @@ def is_owner(text: str) -> bool:
     return 1 <= size <= LONGEST_OWNER_BYTES and "\0" not in text and text != EVERYBODY
 
 
+def without_service(path: str) -> str:
+    """A path as it is for users, whoever calls."""
+    return path.removeprefix(SERVICE_PREFIX) if _is_for_services(path) else path
+
+
 def _is_service(event: Mapping[str, Any]) -> bool:
-    path = str(event.get("rawPath", ""))
+    return _is_for_services(str(event.get("rawPath", "")))
+
+
+def _is_for_services(path: str) -> bool:
     return path == SERVICE_PREFIX or path.startswith(f"{SERVICE_PREFIX}/")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from api.identity import Auth
+from api.searches import Searches
 from conversations.asking import Invoker
 from conversations.clock import Clock
 from conversations.recall import Recall
@@ -20,10 +21,13 @@ class Memory:
     clock: Clock
     invoker: Invoker
     auth: Auth
+    searches: Searches
     system_prompt: str
     limits: Limits
     tools: Sequence[RegisteredTool] = ()
     recall: Recall | None = None
+    message_updated_time: bool = True
+    """Whether a message in OpenSearch's dialect says when it was changed last, which its published schema forbids."""
 
     @property
     def tool_names(self) -> Set[str]:

@@ -17,13 +17,14 @@ class ApiSettings:
     turn_function: str
     system_prompt: str
     limits: Limits
+    message_updated_time: bool
     stage: str
     region: str
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "ApiSettings":
         """Raises ``KeyError`` that names every variable which is missing."""
-        names = ("AUTH", "TURN_FUNCTION", "STAGE", "AWS_REGION")
+        names = ("AUTH", "TURN_FUNCTION", "MESSAGE_UPDATED_TIME", "STAGE", "AWS_REGION")
         prompts = ("SYSTEM_PROMPT", "HISTORY_TOKENS", "MODEL_ID", "MAX_OUTPUT_TOKENS")
         values = require(env, *names, *prompts, *StoreSettings.NAMES)
         return cls(
@@ -36,6 +37,7 @@ class ApiSettings:
                 values["MODEL_ID"],
                 int(values["MAX_OUTPUT_TOKENS"]) if values["MAX_OUTPUT_TOKENS"] else None,
             ),
+            message_updated_time=values["MESSAGE_UPDATED_TIME"] == "true",
             stage=values["STAGE"],
             region=values["AWS_REGION"],
         )

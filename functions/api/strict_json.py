@@ -4,7 +4,7 @@ import json
 import math
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from conversations.errors import InvalidRequestError, TooLargeError
@@ -28,16 +28,29 @@ def read_object(event: Mapping[str, Any]) -> dict[str, Any]:
         TooLargeError: the body is larger than what can be taken.
         InvalidRequestError: it is no JSON object, or something in it could not be kept as it is.
     """
-    text = _text(event)
+    text = read_text(event)
+    document = read_value(text) if text.strip() else {}
+    if not isinstance(document, dict):
+        raise InvalidRequestError("body must be a JSON object.", field="body")
+    return document
+
+
+def read_value(text: str, *, parse_float: Callable[[str], float] = float) -> Any:
+    """The JSON value in a text; ``parse_float`` makes what it likes of numbers with a fraction or an exponent.
+
+    Raises:
+        InvalidRequestError: it is no JSON, or something in it could not be kept as it is.
+    """
     try:
-        document = json.loads(text, object_pairs_hook=_distinct) if text.strip() else {}
+        document = json.loads(text, object_pairs_hook=_distinct, parse_float=parse_float)
     except RecursionError as error:
         raise InvalidRequestError(f"body is nested deeper than {DEEPEST} levels.", field="body") from error
     except ValueError as error:
         raise InvalidRequestError(f"body is not JSON: {error}.", field="body") from error
-    if not isinstance(document, dict):
-        raise InvalidRequestError("body must be a JSON object.", field="body")
-    _check(document)
+    if isinstance(document, dict | list):
+        _check(document)
+    elif complaint := _complaint(document):
+        raise InvalidRequestError(f"body {complaint}.", field="body")
     return document
 
 
@@ -46,7 +59,13 @@ def escaped_size(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode(errors="surrogatepass"))
 
 
-def _text(event: Mapping[str, Any]) -> str:
+def read_text(event: Mapping[str, Any]) -> str:
+    """A request's body as text, empty if there is none.
+
+    Raises:
+        TooLargeError: it is larger than what can be taken.
+        InvalidRequestError: it is not UTF-8.
+    """
     body = event.get("body") or ""
     if escaped_size(body) > LARGEST_ESCAPED_BYTES:
         raise TooLargeError(
@@ -77,7 +96,7 @@ def _first_repeated(names: Iterable[str]) -> str:
     return name
 
 
-def _check(document: dict[str, Any]) -> None:
+def _check(document: dict[str, Any] | list[Any]) -> None:
     """Walks without recursion, since the depth is the sender's choice.
 
     Only the way to the place in hand is kept, and it is put into words only for a complaint: a small body can hold

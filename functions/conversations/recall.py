@@ -6,7 +6,7 @@ turn, so that a provider may keep it, and nobody takes words of a user for words
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -99,8 +99,10 @@ def as_block(recalled: Sequence[Recalled]) -> Block:
 class SearchedRecall:
     """Implements ``Recall`` with the search engine; a process keeps its indexes."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, searches: Callable[[], Any] | None = None) -> None:
+        """``searches`` gives the process's ``MessageSearches``, where there are others that search."""
         self._clock = clock
+        self._shared = searches
         self._searches: Any = None
 
     def find(
@@ -116,6 +118,8 @@ class SearchedRecall:
         return [_recalled(hit.id, hit.score, hit.source) for hit in hits]
 
     def _engine(self) -> Any:
+        if self._shared is not None:
+            return self._shared()
         if self._searches is None:  # most processes never search
             from conversations.search_cache import SearchCache  # noqa: PLC0415
             from conversations.searching import MessageSearches  # noqa: PLC0415

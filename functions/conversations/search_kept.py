@@ -165,10 +165,14 @@ class MemoryIndex(KeptIndex):
         self._user_of = user_of
 
     def follow(self, store: Store, present: Sequence[Activity], now_ns: int) -> None:
-        """Read those whose version has moved, and forget those that are gone."""
+        """Read those whose version has moved, and forget those that are gone.
+
+        They are entered as they were last active, since equal hits stand in the order of their entering.
+        """
         for gone in self.versions.keys() - {activity.conversation_id for activity in present}:
             self.leave(gone)
-        moved = [activity.conversation_id for activity in present if self._has_moved(activity)]
+        by_activity = sorted(present, key=lambda activity: (activity.updated_at, activity.conversation_id))
+        moved = [activity.conversation_id for activity in by_activity if self._has_moved(activity)]
         for first in range(0, len(moved), _CONVERSATIONS_AT_ONCE):
             some = moved[first : first + _CONVERSATIONS_AT_ONCE]
             found = store.conversations(some)

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from infra.local import node
+from infra.local import environment, node
 from infra.local.clients import client
 from infra.local.deployment import Deployment
 from infra.local.emulator import Emulator, EmulatorSettings
@@ -43,6 +43,20 @@ class Guarded:
     def client(self, service: str) -> Any:
         """An SDK client of the account's root."""
         return client(service, self.endpoint_url)
+
+    @property
+    def service_routes(self) -> str:
+        """What a service must be allowed to invoke, as the README says."""
+        return f"arn:aws:execute-api:{environment.REGION}:{environment.ACCOUNT}:{self.outputs['ApiId']}/*/*/service/*"
+
+    def user(self, name: str, statement: Mapping[str, str]) -> tuple[str, str]:
+        """The keys of a new user who may do this."""
+        iam = self.client("iam")
+        iam.create_user(UserName=name)
+        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]}
+        iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        return key["AccessKeyId"], key["SecretAccessKey"]
 
     def call_function(self, name: str, role: str, code: str, event: Any, **variables: str) -> Any:
         """What a function says that is made of this code and has this role."""

@@ -7,13 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
 
-from api.app import make_app
+from api.app import App
 from api.identity import Auth
 from api.memory import Memory
+from api.searches import Searches
 from conversations.clock import Clock
 from conversations.errors import BusyError
 from conversations.recall import SearchedRecall
@@ -62,14 +64,16 @@ class Api:
         model_id: str = "model",
         answer_tokens: int | None = None,
         tools: Sequence[RegisteredTool] = (),
+        message_updated_time: bool = True,
     ) -> None:
         self.store = store
         self.clock = clock
         self.invocations = Invocations()
-        limits, recall = Limits(history_tokens, model_id, answer_tokens), SearchedRecall(clock)
-        memory = Memory(store, clock, self.invocations, auth, "", limits, tools, recall)
+        searches, limits = Searches(), Limits(history_tokens, model_id, answer_tokens)
+        recall = SearchedRecall(clock, lambda: searches.messages)
+        memory = Memory(store, clock, self.invocations, auth, searches, "", limits, tools, recall, message_updated_time)
         status = {"version": "test", "stage": "test", "region": "test"}
-        self.app = make_app(memory, status, Logger(service="test"), Metrics("test", "test"))
+        self.app = App(memory, status, Logger(service="test"), Metrics("test", "test"))
         self.authorizer: dict[str, Any] = {}
 
     def as_user(self, subject: str, groups: str = "[]") -> None:
@@ -89,23 +93,7 @@ class Api:
         text = raw if raw is not None else None if body is None else json.dumps(body)
         sent_headers = {name.lower(): value for name, value in (headers or {}).items()}
         sent_query = {name: str(value) for name, value in (query or {}).items()}
-        event = {
-            "version": "2.0",
-            "routeKey": "$default",
-            "rawPath": path,
-            "rawQueryString": "",
-            "headers": sent_headers,
-            "queryStringParameters": sent_query or None,
-            "requestContext": {
-                "http": {"method": method, "path": path},
-                "requestId": "request",
-                "stage": "$default",
-                "authorizer": self.authorizer,
-            },
-            "body": text,
-            "isBase64Encoded": False,
-        }
-        answer = self.app.resolve(json.loads(json.dumps(event)), _Context())  # type: ignore[arg-type]
+        answer = self.send(method, path, text, sent_query, sent_headers)
         check_exchange(
             Exchange(
                 method=method,
@@ -119,6 +107,35 @@ class Api:
             )
         )
         return Answer(answer["statusCode"], answer["headers"], json.loads(answer["body"] or "null"))
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        text: str | None,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        *,
+        is_base64: bool = False,
+    ) -> dict[str, Any]:
+        """What the function answers to the gateway's event of a request, held to nothing."""
+        event = {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": path,
+            "rawQueryString": urlencode(query),
+            "headers": dict(headers),
+            "queryStringParameters": dict(query) or None,
+            "requestContext": {
+                "http": {"method": method, "path": path},
+                "requestId": "request",
+                "stage": "$default",
+                "authorizer": self.authorizer,
+            },
+            "body": text,
+            "isBase64Encoded": is_base64,
+        }
+        return self.app.resolve(json.loads(json.dumps(event)), _Context())
 
     def create(self, **members: Any) -> str:
         """A new conversation's id."""

@@ -87,8 +87,8 @@ def _left_of(guarded: Guarded, conversation_id: str) -> list[str]:
 
 
 def test_a_service_signs_with_the_rights_of_its_role(guarded: Guarded) -> None:
-    keys = _user(guarded, "caller", {"Action": "execute-api:Invoke", "Resource": _service_routes(guarded)})
-    stranger = _user(guarded, "stranger", {"Action": "s3:GetObject", "Resource": "*"})
+    keys = guarded.user("caller", {"Action": "execute-api:Invoke", "Resource": guarded.service_routes})
+    stranger = guarded.user("stranger", {"Action": "s3:GetObject", "Resource": "*"})
     owner = {"x-owner": "ada"}
 
     with guarded.http(auth=SignedFor(*keys), headers=owner) as service:
@@ -102,21 +102,6 @@ def test_a_service_signs_with_the_rights_of_its_role(guarded: Guarded) -> None:
     assert (created.status_code, created.json()["owner"]) == (201, "ada")
     assert [conversation["id"] for conversation in listed.json()["conversations"]] == [created.json()["id"]]
     assert (forged.status_code, refused.status_code) == (403, 403)
-
-
-def _service_routes(guarded: Guarded) -> str:
-    """As the README says."""
-    return f"arn:aws:execute-api:{environment.REGION}:{environment.ACCOUNT}:{guarded.outputs['ApiId']}/*/*/service/*"
-
-
-def _user(guarded: Guarded, name: str, statement: Mapping[str, str]) -> tuple[str, str]:
-    """The keys of a new user who may do this."""
-    iam = guarded.client("iam")
-    iam.create_user(UserName=name)
-    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]}
-    iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    return key["AccessKeyId"], key["SecretAccessKey"]
 
 
 # Denied

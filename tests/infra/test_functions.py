@@ -56,6 +56,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "POWERTOOLS_SERVICE_NAME": "conversation-memory-api",
         "AUTH": "jwt",
         "TURN_FUNCTION": "TurnsTurnFunction",
+        "MESSAGE_UPDATED_TIME": "true",
     }
     assert deployment.environment("TurnsTurnFunction") == {
         **everyone,

@@ -226,7 +226,7 @@ def test_an_idempotency_key_has_a_length(api: Api, key: str) -> None:
 
 
 def test_no_route_is_no_route(api: Api) -> None:
-    for method, path in [("GET", "/"), ("PUT", "/conversations"), ("GET", "/conversations/a/b/c/d")]:
+    for method, path in [("GET", "/nothing"), ("PUT", "/conversations"), ("GET", "/conversations/a/b/c/d")]:
         assert api.call(method, path).body["error"]["code"] == "NotFound"
 
 

@@ -52,6 +52,7 @@ def _use_everything(api: Api) -> None:
     api.call("GET", f"{path}/turns/{asked}", query={"wait": 1})
     api.say(conversation_id, "be brief", "system")
     api.call("GET", f"{path}/history", query={"currentMessageId": asked})
+    api.call("GET", f"{path}/search", query={"q": "q a", "limit": 5})
     api.call("DELETE", f"{path}/messages")
     api.call("DELETE", path)
     api.call("POST", "/conversations/delete", {"ids": [conversation_id]})

@@ -23,6 +23,7 @@ ENVIRONMENT = {
     "MODEL_ID": "model",
     "SYSTEM_PROMPT": "",
     "HISTORY_TOKENS": "1000",
+    "MESSAGE_UPDATED_TIME": "true",
     "MAX_OUTPUT_TOKENS": "",
     "GRAPHQL_HOSTS": "",
     "TOOL_ROUNDS": "10",

@@ -9,6 +9,7 @@ from api.identity import OWNER_HEADER, SERVICE_PREFIX, Auth
 from api.openapi.content import CONTENT_SCHEMAS, schema_ref
 from api.openapi.errors import error_answers, error_schemas
 from api.openapi.operations import OPERATIONS, Body, Operation, Success
+from api.openapi.other_answers import OTHER_ANSWER_SCHEMAS
 from api.openapi.parameters import PARAMETERS
 from api.openapi.schemas import ANSWER_SCHEMAS, REQUEST_SCHEMAS
 from api.routes import JSON
@@ -52,7 +53,7 @@ def document(auth: Auth) -> dict[str, Any]:
         "security": [{} if auth == "none" else {_TOKEN: []}, {_SIGNATURE: []}],
         "paths": _paths(),
         "components": {
-            "schemas": CONTENT_SCHEMAS | REQUEST_SCHEMAS | ANSWER_SCHEMAS | error_schemas(),
+            "schemas": CONTENT_SCHEMAS | REQUEST_SCHEMAS | ANSWER_SCHEMAS | OTHER_ANSWER_SCHEMAS | error_schemas(),
             "parameters": PARAMETERS,
             "headers": {"Retry-After": _RETRY_AFTER},
             "responses": {

@@ -200,6 +200,15 @@ OPERATIONS: tuple[Operation, ...] = (
         parameters=["currentMessageId", "maxMessages", "maxTokens", "recall"],
         raises=[NotFoundError, CurrentMessageNotFoundError, OrphanToolResultError, EmptyMessageError, TooLargeError],
     ),
+    Operation(
+        "get",
+        f"{CONVERSATION}/search",
+        "searchMessages",
+        "Find messages by any of the words in what was said or answered, the best first",
+        [Success(200, "What was found.", "SearchResults")],
+        parameters=["q", "limit"],
+        raises=[NotFoundError, TooLargeError],
+    ),
     Operation("get", "/status", "getStatus", "What runs where", [Success(200, "It runs.", "Status")], is_public=True),
     Operation(
         "get",

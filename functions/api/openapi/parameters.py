@@ -4,6 +4,7 @@ from typing import Any
 
 from api import parameters
 from api.identity import LONGEST_OWNER_BYTES, OWNER_HEADER, SERVICE_PREFIX
+from api.search_routes import LONGEST_QUERY
 from api.turn_routes import LONGEST_WAIT_S, MOST_CHARACTERS
 from conversations.reading import EVERYBODY
 from conversations.turn_options import MOST_INTERACTIONS, MOST_TOKENS
@@ -26,6 +27,7 @@ _ID = {"type": "string", "minLength": 1}
 _SESSION_ID = {"type": "string", "minLength": 1, "maxLength": parameters.LONGEST_SESSION_ID_BYTES}
 _KEY = {"type": "string", "minLength": 1, "maxLength": parameters.LONGEST_KEY, "pattern": r"\S"}
 _OWNER = {"type": "string", "minLength": 1, "maxLength": LONGEST_OWNER_BYTES}
+_QUERY = {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY, "pattern": r"\S"}
 _LIMIT = _whole(1, parameters.MOST_LIMIT, default=parameters.DEFAULT_LIMIT)
 PARAMETERS = {
     parameter["name"]: parameter
@@ -40,6 +42,7 @@ PARAMETERS = {
         _in_query("wait", _whole(0, LONGEST_WAIT_S, default=0), "How many seconds to wait for the end."),
         _in_query("after", _whole(0, MOST_CHARACTERS), "Wait for partial text of more code points than this, too."),
         _in_query("currentMessageId", {"type": "string"}, "The message to be answered; the newest if none is named."),
+        _in_query("q", _QUERY, "The words to find, one of which is enough."),
         _in_query("maxMessages", _whole(1, parameters.MOST_LIMIT), "How many messages to send at most."),
         _in_query("recall", _whole(1, MOST_INTERACTIONS), "How many interactions from before the window, at most."),
         _in_query("maxTokens", _whole(1, MOST_TOKENS), "How many tokens to send at most, if not the deployment's."),

@@ -48,7 +48,8 @@ _TIME = {
     "pattern": _pattern(TIMESTAMP.pattern),
     "description": "RFC 3339 in UTC with nine fraction digits: text order is time order.",
 }
-_NAME = {"type": ["string", "null"], "minLength": 1, "maxLength": parameters.LONGEST_NAME}
+_NAME = {"type": ["string", "null"], "minLength": 1, "description": "Names given elsewhere may be longer than here."}
+_NEW_NAME = {"type": ["string", "null"], "minLength": 1, "maxLength": parameters.LONGEST_NAME}
 _METADATA = {"type": "object", "description": "Free JSON of the caller's own."}
 _NEW_METADATA = {
     "type": ["object", "null"],
@@ -147,7 +148,7 @@ _NEW_MESSAGES = {
 REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
     "NewConversation": _all_optional(
         {
-            "name": _NAME,
+            "name": _NEW_NAME,
             "metadata": _NEW_METADATA,
             "sessionId": {
                 "type": ["string", "null"],
@@ -162,7 +163,7 @@ REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
         "What a new conversation is to be.",
     ),
     "ConversationChange": _all_optional(
-        {"name": _NAME, "metadata": _NEW_METADATA, "ttlDays": _NEW_TTL_DAYS},
+        {"name": _NEW_NAME, "metadata": _NEW_METADATA, "ttlDays": _NEW_TTL_DAYS},
         "What is given replaces what was, `null` takes it away, the rest stays.",
     ),
     "ConversationIds": closed(
@@ -295,6 +296,4 @@ ANSWER_SCHEMAS: dict[str, dict[str, Any]] = {
         },
         description="What the model would be sent.",
     ),
-    "Status": closed({"version": {"type": "string"}, "stage": {"type": "string"}, "region": {"type": "string"}}),
-    "Document": {"type": "object", "description": "An OpenAPI document.", "required": ["openapi", "info", "paths"]},
 }

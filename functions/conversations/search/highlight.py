@@ -48,7 +48,8 @@ class Highlighter:
         """The fragments of a document by field; fields without any are left out."""
         found = {}
         for target, options, sought in self._jobs:
-            texts = string_values(target, values_at(source, target.name))
+            most = options.analyzed if target.type is FieldType.TEXT else None
+            texts = [text[:most] for text in string_values(target, values_at(source, target.name))]
             self._budget.spend(1 + sum(map(len, texts)) // _CHEAP)
             found[target.name] = _of_field(target, options, sought, texts)
         return {name: fragments for name, fragments in found.items() if fragments}

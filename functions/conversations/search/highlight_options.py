@@ -27,6 +27,8 @@ class FieldOptions(NamedTuple):
     html: bool = False
     require_field_match: bool = True
     spans: bool = True
+    analyzed: int | None = None
+    """How much of a text is looked at (`max_analyzer_offset`); without it a text that is too long is an error."""
 
 
 class Highlight(NamedTuple):
@@ -74,7 +76,17 @@ def _options(members: Members, base: FieldOptions) -> FieldOptions:
         members.choice("encoder", ("html", "default"), "html" if base.html else "default") == "html",
         members.flag("require_field_match", default=base.require_field_match),
         members.choice("fragmenter", ("span", "simple"), "span" if base.spans else "simple") == "span",
+        _analyzed(members, base.analyzed),
     )
+
+
+def _analyzed(members: Members, default: int | None) -> int | None:
+    if not members.has("max_analyzer_offset"):
+        return default
+    most = members.integer("max_analyzer_offset", 0)
+    if most <= 0:
+        raise illegal_argument(f"[max_analyzer_offset] must be a positive integer, but was [{most}]")
+    return most
 
 
 def _tag(members: Members, name: str, default: str) -> str:

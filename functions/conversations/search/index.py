@@ -133,7 +133,7 @@ class _Search:
         return not self._request.sort or self._request.track_scores
 
     def _max_score(self) -> float | None:
-        if not self._scores or not self._shows_scores:
+        if not self._scores or not self._shows_scores or not self._request.size:
             return None
         return _printed(max(self._scores.values()))
 

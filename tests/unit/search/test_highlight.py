@@ -178,3 +178,18 @@ def test_other_highlighters_and_options_are_refused_by_name(highlight: dict[str,
 def test_a_text_beyond_a_million_characters_is_not_highlighted() -> None:
     with pytest.raises(QueryError, match="1000000"):
         marked({"text": "red " + "x" * 1_000_000}, match("red"))
+
+
+def test_a_text_is_looked_at_as_far_as_the_request_wants() -> None:
+    long = "red " * 300_000
+
+    with pytest.raises(QueryError, match="has exceeded"):
+        marked({"text": long}, match("red"))
+    assert marked({"text": long}, match("red"), max_analyzer_offset=7, number_of_fragments=0) == {
+        "text": ["<em>red</em> <em>red</em>"]
+    }
+    assert marked({"text": "blue red"}, match("red"), max_analyzer_offset=4) is None
+    tags = marked({"tag": "red and blue"}, {"term": {"tag": "red and blue"}}, fields={"tag": {}}, max_analyzer_offset=4)
+    assert tags == {"tag": ["<em>red and blue</em>"]}
+    with pytest.raises(QueryError, match="positive"):
+        marked({"text": "red"}, match("red"), max_analyzer_offset=0)

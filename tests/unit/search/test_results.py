@@ -59,6 +59,7 @@ def test_pages() -> None:
     pages = [ids(index, **{"from": start, "size": 2}) for start in (0, 2, 4, 6)]
     assert pages == [["a", "b"], ["c", "d"], ["e"], []]
     assert ids(index, size=0) == []
+    assert index.search({"size": 0}, now_ms=0).max_score is None
     assert ids(index, size="3") == ["a", "b", "c"]
 
 
