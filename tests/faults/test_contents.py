@@ -42,7 +42,7 @@ BLOCK = st.one_of(
 
 
 @given(block=BLOCK, value=VALUE)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_route_gives_back_what_every_route_took(api: Api, block: dict[str, Any], value: Any) -> None:
     conversation_id = api.create()
     path = f"/conversations/{conversation_id}"

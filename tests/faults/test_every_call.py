@@ -386,7 +386,8 @@ def test_one_fault_at_any_call_is_made_up_for(
     assert bed.injector.injected == len(calls) > 0
 
 
-@ways
+@pytest.mark.faults
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CASES)
 def test_what_stays_down_is_said_and_the_repeat_completes_it(
     dynamodb_endpoint: str, shared_tables: Tables, name: str, kind: str

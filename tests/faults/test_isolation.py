@@ -327,7 +327,7 @@ def _run(machine: type[Isolation], examples: int, steps: int) -> None:
 
 @pytest.mark.slow
 def test_nobody_notices_what_is_not_theirs(machine: type[Isolation]) -> None:
-    _run(machine, examples=8, steps=25)
+    _run(machine, examples=5, steps=25)
 
 
 @pytest.mark.faults
