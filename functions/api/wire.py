@@ -59,6 +59,7 @@ def message_json(message: Message) -> dict[str, Any]:
         "modelId": message.model_id,
         "latencyMs": message.latency_ms,
         "toolCalls": message.tool_calls,
+        "guardrailTrace": message.guardrail_trace,
         "unreadable": None if message.readable else True,
     }
     return {

@@ -178,6 +178,7 @@ _CARRIED = (
     "latency_ms",
     "tool_calls",
     "measured",
+    "guardrail_trace",
     "large_key",
     "receipt",
 )

@@ -85,6 +85,7 @@ class StoredAttempt:
             latency_ms=answer.latency_ms,
             tool_calls=answer.tool_calls or None,
             measured=answer.measured,
+            guardrail_trace=answer.guardrail_trace,
         )
         turns.finish(self._store, self._clock, self._question, self._turn, draft)
 

@@ -114,6 +114,7 @@ class Draft:
     latency_ms: int | None = None
     tool_calls: Sequence[ToolCall] | None = None
     measured: Mapping[str, Any] | None = None
+    guardrail_trace: Mapping[str, Any] | None = None
     large_key: str | None = None
     receipt: str | None = None
     answers_none: bool = False
@@ -153,6 +154,7 @@ class Message:
     latency_ms: int | None = None
     tool_calls: Sequence[ToolCall] | None = None
     measured: Mapping[str, Any] | None = None
+    guardrail_trace: Mapping[str, Any] | None = None
     system_message_id: str | None = None
     request_hash: str | None = None
     large_key: str | None = None

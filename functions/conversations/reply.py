@@ -23,6 +23,7 @@ class Reply:
         self.stop_reason: str | None = None
         self.usage: Mapping[str, Any] | None = None
         self.latency_ms: int | None = None
+        self.guardrail_trace: Mapping[str, Any] | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -64,6 +65,7 @@ class Reply:
         elif "metadata" in event:
             self.usage = event["metadata"].get("usage")
             self.latency_ms = event["metadata"].get("metrics", {}).get("latencyMs")
+            self.guardrail_trace = event["metadata"].get("trace", {}).get("guardrail")
 
     def _block(self, event: Mapping[str, Any]) -> "_Block":
         return self._blocks.setdefault(event.get("contentBlockIndex", 0), _Block())

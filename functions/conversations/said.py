@@ -33,7 +33,8 @@ _BETWEEN_ROUNDS = "\n\n"
 class Answer:
     """An answer as it is kept. ``content`` is what the user sees, and the tools that the client is to use.
 
-    ``usage`` and ``latency_ms`` are of all rounds together. ``measured`` is for the next prompt (``windows``).
+    ``usage`` and ``latency_ms`` are of all rounds together. ``measured`` is for the next prompt (``windows``),
+    ``guardrail_trace`` of the last round, if it was asked for.
     """
 
     content: Sequence[Block]
@@ -43,6 +44,7 @@ class Answer:
     stop_reason: str | None = None
     latency_ms: int | None = None
     measured: Mapping[str, Any] | None = None
+    guardrail_trace: Mapping[str, Any] | None = None
 
 
 class Said:
@@ -175,6 +177,7 @@ class Said:
             stop_reason=self._reply.stop_reason,
             latency_ms=sum(latencies) if latencies else None,
             measured=measured,
+            guardrail_trace=self._reply.guardrail_trace,
         )
 
     @property

@@ -19,7 +19,7 @@ from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said, tool_result
 from tests.bed.played_functions import PlayedFunctions
 from tests.bed.prose import prose
-from tests.bed.replies import Answer, Reasoning, Reply, Step, Text, ToolUse, invalid, text
+from tests.bed.replies import Answer, EndWithoutStop, Raw, Reasoning, Reply, Step, Text, ToolUse, invalid, text
 from tests.bed.scripted_bedrock import ModelRequest as Received
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.conftest import TestClock
@@ -272,6 +272,16 @@ def test_features_of_the_deployment_and_the_event_reach_the_model(service: Servi
     assert second["inferenceConfig"] == {"maxTokens": 700, "stopSequences": ["STOP"]}
     assert second["additionalModelRequestFields"] == {"top_k": 5, "thinking": {"type": "enabled"}}
     assert second["guardrailConfig"] == {**configuration["guardrail"]}
+
+
+def test_what_a_guardrail_found_stands_with_the_answer(service: Service) -> None:
+    found = {"inputAssessment": {"g": {"wordPolicy": {"customWords": [{"match": "x", "action": "BLOCKED"}]}}}}
+    stop = Raw("messageStop", {"stopReason": "guardrail_intervened"})
+    metadata = {"usage": {"inputTokens": 1}, "metrics": {"latencyMs": 2}, "trace": {"guardrail": found}}
+    service.bedrock.script(Reply([Text(["Blocked."]), stop, Raw("metadata", metadata), EndWithoutStop()]))
+    message = service.turn("x")["message"]
+
+    assert (message["stopReason"], message["guardrailTrace"]) == ("guardrail_intervened", found)
 
 
 def test_cache_points_stand_behind_what_comes_again(service: Service) -> None:

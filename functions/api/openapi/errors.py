@@ -7,8 +7,8 @@ from typing import Any
 
 from api.errors import UnauthorizedError, status_of
 from api.openapi.content import schema_ref
+from api.openapi.objects import closed
 from api.openapi.operations import OPERATIONS, Operation
-from api.openapi.schemas import closed
 from conversations.errors import BusyError, InvalidRequestError, ServiceError, TooLargeError
 
 _OF_ALL: tuple[type[ServiceError], ...] = (InvalidRequestError, UnauthorizedError, BusyError, ServiceError)

@@ -4,30 +4,16 @@ Bounds come from where they are enforced. JSON Schema counts characters where so
 is necessary, and the description says the rest.
 """
 
-from collections.abc import Mapping
 from typing import Any, get_args
 
 from api import parameters
 from api.openapi.content import schema_ref
-from conversations import ids, turn_options
+from api.openapi.objects import all_optional, closed
+from api.openapi.turn_options import TURN_OPTIONS
+from conversations import ids
 from conversations.appending import LARGEST_BATCH
 from conversations.clock import TIMESTAMP
 from conversations.model import ROLES, Role, TurnStatus
-
-
-def closed(properties: Mapping[str, Any], *, optional: tuple[str, ...] = (), description: str = "") -> dict[str, Any]:
-    """The schema of an object with these members and no others; all are required but the optional ones."""
-    return {
-        "type": "object",
-        **({"description": description} if description else {}),
-        "required": [name for name in properties if name not in optional],
-        "properties": dict(properties),
-        "additionalProperties": False,
-    }
-
-
-def _all_optional(properties: Mapping[str, Any], description: str) -> dict[str, Any]:
-    return closed(properties, optional=tuple(properties), description=description)
 
 
 def _pattern(expression: str) -> str:
@@ -86,44 +72,6 @@ _NEW_MEMBERS: dict[str, Any] = {
 }
 
 
-def _up_to(most: int) -> dict[str, Any]:
-    return {"type": ["integer", "null"], "minimum": 1, "maximum": most}
-
-
-_SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-_TURN_OPTIONS: dict[str, Any] = {
-    "window": {
-        **_all_optional(
-            {"maxMessages": _up_to(turn_options.MOST_MESSAGES), "maxTokens": _up_to(turn_options.MOST_TOKENS)},
-            "How much of the history the model is sent, at most; the turn in progress is always whole.",
-        ),
-        "type": ["object", "null"],
-    },
-    "recall": {
-        **_all_optional(
-            {"maxInteractions": _up_to(turn_options.MOST_INTERACTIONS)},
-            "How many of the interactions before the window the model is given again, those that fit the message best.",
-        ),
-        "type": ["object", "null"],
-    },
-    "inferenceConfiguration": {
-        **_all_optional(
-            {
-                "maxTokens": {"type": ["number", "null"], "minimum": 1, "maximum": turn_options.MOST_TOKENS},
-                "temperature": _SHARE,
-                "topP": _SHARE,
-                "stopSequences": {
-                    "type": ["array", "null"],
-                    "items": {"type": "string", "minLength": 1, "maxLength": turn_options.LONGEST_STOP_SEQUENCE},
-                    "minItems": 1,
-                    "maxItems": turn_options.MOST_STOP_SEQUENCES,
-                },
-            },
-            "As the Converse API wants it; `maxTokens` is cut to what the deployment allows.",
-        ),
-        "type": ["object", "null"],
-    },
-}
 _TOOL_RESULTS_ONLY = {"allOf": [schema_ref("NewContent"), {"items": {"required": ["toolResult"]}}]}
 
 
@@ -146,7 +94,7 @@ _NEW_MESSAGES = {
 }
 
 REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
-    "NewConversation": _all_optional(
+    "NewConversation": all_optional(
         {
             "name": _NEW_NAME,
             "metadata": _NEW_METADATA,
@@ -162,7 +110,7 @@ REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
         },
         "What a new conversation is to be.",
     ),
-    "ConversationChange": _all_optional(
+    "ConversationChange": all_optional(
         {"name": _NEW_NAME, "metadata": _NEW_METADATA, "ttlDays": _NEW_TTL_DAYS},
         "What is given replaces what was, `null` takes it away, the rest stays.",
     ),
@@ -185,8 +133,8 @@ REQUEST_SCHEMAS: dict[str, dict[str, Any]] = {
     "NewMessages": closed({"messages": _list_of("NewMessage", minItems=1, maxItems=LARGEST_BATCH)}),
     "OneOrMoreNewMessages": {"oneOf": [schema_ref("NewMessage"), schema_ref("NewMessages")]},
     "NewTurn": closed(
-        {**_NEW_MEMBERS, "clientMessageId": _CLIENT_MESSAGE_ID, **_TURN_OPTIONS},
-        optional=("aiContext", "metadata", "toolConfiguration", "clientMessageId", *_TURN_OPTIONS),
+        {**_NEW_MEMBERS, "clientMessageId": _CLIENT_MESSAGE_ID, **TURN_OPTIONS},
+        optional=("aiContext", "metadata", "toolConfiguration", "clientMessageId", *TURN_OPTIONS),
         description="The user's message to be answered, with the tools that the model may ask for.",
     ),
     "Nothing": closed({}, description="No member means anything here."),
@@ -234,11 +182,12 @@ ANSWER_SCHEMAS: dict[str, dict[str, Any]] = {
             "modelId": {"type": "string"},
             "latencyMs": {**_COUNT, "description": "How long the model took, in milliseconds, as it says."},
             "toolCalls": {**_list_of("ToolCall"), "description": "What tools did that the service called itself."},
+            "guardrailTrace": {"type": "object", "description": "What a guardrail found, as the Converse API says it."},
             "unreadable": {"const": True, "description": "The stored content is gone or cannot be read."},
         },
         optional=(
             *("associatedUserMessageId", "clientMessageId", "aiContext", "metadata", "promptTemplate", "origin"),
-            *("usage", "stopReason", "modelId", "latencyMs", "toolCalls", "unreadable"),
+            *("usage", "stopReason", "modelId", "latencyMs", "toolCalls", "guardrailTrace", "unreadable"),
         ),
     ),
     "TokenUsage": {

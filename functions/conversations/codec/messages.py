@@ -22,6 +22,7 @@ _BULKY = {
     "origin": "origin",
     "tool_configuration": "toolConfiguration",
     "tool_calls": "toolCalls",
+    "guardrail_trace": "guardrailTrace",
 }
 _SMALL = {
     "role": "role",
