@@ -3,7 +3,7 @@
 from typing import Any
 
 from api.openapi.content import schema_ref
-from api.openapi.schemas import closed
+from api.openapi.objects import closed
 
 _FRAGMENTS = {
     "type": "array",
