@@ -75,9 +75,7 @@ def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
 
     def known(error: ServiceError) -> Response[str]:
         status = status_of(error)
-        logger.info(
-            "refused", extra={"code": error.code, "status": status}
-        )  # the names of members are the caller's words
+        logger.info("refused", extra={"code": error.code, "status": status})  # its field may be the caller's word
         headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
         return answer(status, error_body(error, request_id()), headers)
 

@@ -27,6 +27,7 @@ from turn.worker import Worker
 
 _numbers = itertools.count()
 PEOPLE = ("alice", "bob", "admin", "service")
+USERS = ("alice", "bob", "service")  # who may touch their own only
 MADE_UP = "made-up-made-up-1234"
 ODD_IDS = ["#", "/", "%", "%2F", " ", ".", "..", "😀", "a#b", "a/b", "a%00b", "x" * 2049, "\x00", "*", "_", "~1", "'"]
 
@@ -52,7 +53,8 @@ class Probe:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-MESSAGE = {"role": "user", "content": said("x")}
+SAID = "what-was-said"
+MESSAGE = {"role": "user", "content": said(SAID)}
 ANSWER = {"role": "assistant", "content": said("x"), "associatedUserMessageId": "{m}"}
 PROBES = [
     Probe("GET", "/conversations/{c}"),
@@ -72,6 +74,7 @@ PROBES = [
     Probe("POST", "/conversations/{c}/messages", ANSWER),
     Probe("GET", "/conversations/{c}/history"),
     Probe("GET", "/conversations/{c}/history?currentMessageId={m}"),
+    Probe("GET", "/conversations/{c}/search?q=secret"),
     Probe("POST", "/conversations/{c}/turns", {"content": said("x")}),
     Probe("GET", "/conversations/{c}/turns/{m}"),
     Probe("POST", "/conversations/{c}/turns/{m}", {}),
@@ -85,6 +88,24 @@ PROBES_WITHIN_ONES_OWN = [
     Probe("GET", "/conversations/{c}/turns/{m}"),
     Probe("POST", "/conversations/{c}/turns/{m}", {}),
     Probe("DELETE", "/conversations/{c}/turns/{m}"),
+]
+DIALECT = "/_plugins/_ml/memory"
+EVERYTHING = {"query": {"match_all": {}}, "size": 1000}
+PROBES_OF_THE_DIALECT = [
+    Probe("GET", "/{c}"),
+    Probe("PUT", "/{c}", {"name": "changed"}),
+    Probe("DELETE", "/{c}"),
+    Probe("GET", "/{c}/messages"),
+    Probe("POST", "/{c}/messages", {"input": "x", "response": "y"}),
+    Probe("POST", "/{c}/messages", {"input": "x", "parent_message_id": "{m}", "trace_number": 1}),
+    Probe("POST", "/{c}/_search", EVERYTHING),
+    Probe("GET", "/message/{m}"),
+    Probe("PUT", "/message/{m}", {"response": "changed"}),
+    Probe("GET", "/message/{m}/traces"),
+    Probe("GET", "/message/{m}.response"),
+    Probe("GET", "/conversation/{c}"),
+    Probe("POST", "/conversation/{c}", {"input": "x"}),
+    Probe("DELETE", "/conversation/{c}"),
 ]
 PREFIXES: list[Callable[[str], str]] = [
     lambda id_: id_[:-1],
@@ -141,6 +162,15 @@ class World:
         for name, value in ids.items():
             told = told.replace(value, name)
         return answer.status, told
+
+    def dialect(self, person: str, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        """Status and body of a call of OpenSearch's memory API, as this person."""
+        self._be(person)
+        headers = {"content-type": "application/json", "x-owner": self.names["service"]}
+        address = f"{'/service' if person == 'service' else ''}{DIALECT}{path}"
+        text = None if body is None else json.dumps(body)
+        answer = self.api.send(method, address, text, {}, headers)
+        return answer["statusCode"], answer["body"] or ""
 
 
 class Isolation(RuleBasedStateMachine):
@@ -205,7 +235,7 @@ class Isolation(RuleBasedStateMachine):
 
     # What they try with what is not theirs
 
-    @rule(data=st.data(), probe=st.sampled_from(PROBES), person=st.sampled_from(["alice", "bob", "service"]))
+    @rule(data=st.data(), probe=st.sampled_from(PROBES), person=st.sampled_from(USERS))
     def probe_anothers(self, data: st.DataObject, probe: Probe, person: str) -> None:
         known = self._draw(data, but_of=person)
         if known is None:
@@ -219,6 +249,36 @@ class Isolation(RuleBasedStateMachine):
         assert foreign == missing
         assert foreign[0] == (200 if probe.path == "/conversations/delete" else 404)
         assert self._seen(known) == before
+
+    @rule(
+        data=st.data(),
+        probe=st.sampled_from(PROBES_OF_THE_DIALECT),
+        person=st.sampled_from(USERS),
+    )
+    def probe_anothers_by_the_dialect(self, data: st.DataObject, probe: Probe, person: str) -> None:
+        """OpenSearch tells that there is something, and nothing of it."""
+        known = self._draw(data, but_of=person)
+        if known is None:
+            return
+        message_id = data.draw(st.sampled_from(known.messages)) if known.messages else f"{known.id}.none"
+        before = self._seen(known)
+        path = probe.path.replace("{c}", known.id).replace("{m}", message_id)
+        body = None if probe.body is None else json.loads(json.dumps(probe.body).replace("{m}", message_id))
+
+        status, text = self.world.dialect(person, probe.method, path, body)
+
+        missing = self.world.dialect(person, probe.method, path.replace(known.id, MADE_UP), body)
+        assert status in (401, 404) or (status, text) == missing, text
+        for secret in (self.world.names[known.owner], f"of {known.owner}", "secret", SAID):
+            assert secret not in text
+        assert self._seen(known) == before
+
+    @rule(person=st.sampled_from(USERS), owner=st.sampled_from(PEOPLE))
+    def search_for_what_is_anothers(self, person: str, owner: str) -> None:
+        wanted = {"bool": {"should": [{"term": {"user": self.world.names[owner]}}, {"match_all": {}}]}}
+        status, text = self.world.dialect(person, "POST", "/_search", {"query": wanted, "size": 1000})
+        assert status == 200, text
+        assert {hit["_id"] for hit in json.loads(text)["hits"]["hits"]} == self._own(person)
 
     @rule(data=st.data(), probe=st.sampled_from(PROBES_WITHIN_ONES_OWN), person=st.sampled_from(PEOPLE))
     def probe_within_ones_own(self, data: st.DataObject, probe: Probe, person: str) -> None:
@@ -262,7 +322,7 @@ class Isolation(RuleBasedStateMachine):
                 status, _ = self.world.outcome(person, probe, text, f"{text}.m")
                 assert status in ((200, 400, 404) if probe.path == "/conversations/delete" else (400, 404)), text
 
-    @rule(data=st.data(), person=st.sampled_from(["alice", "bob", "service"]))
+    @rule(data=st.data(), person=st.sampled_from(USERS))
     def invoke_the_turn_of_anothers(self, data: st.DataObject, person: str) -> None:
         known = self._draw(data, but_of=person)
         if known is None or not known.messages:
@@ -272,7 +332,7 @@ class Isolation(RuleBasedStateMachine):
         assert self.world.turns.answer(event, PLENTY_MS) == {"outcome": "refused", "code": "NotFound"}
         assert self._seen(known) == before
 
-    @rule(person=st.sampled_from(["alice", "bob", "service"]), of=st.sampled_from([*PEOPLE, "*"]))
+    @rule(person=st.sampled_from(USERS), of=st.sampled_from([*PEOPLE, "*"]))
     def list_anothers(self, person: str, of: str) -> None:
         owner = self.world.names.get(of, of)
         answer = self.world.call(person, "GET", f"/conversations?owner={owner}")
@@ -284,8 +344,16 @@ class Isolation(RuleBasedStateMachine):
     def everybody_sees_their_own_and_nothing_else(self) -> None:
         for person in self.world.names if hasattr(self, "known") else ():
             listed = self.world.call(person, "GET", "/conversations?limit=1000").body["conversations"]
-            expected = {known.id for known in self.known if known.owner == person and not known.deleted}
-            assert {conversation["id"] for conversation in listed} == expected
+            assert {conversation["id"] for conversation in listed} == self._own(person)
+
+    @rule(person=st.sampled_from(USERS))
+    def list_by_the_dialect(self, person: str) -> None:
+        status, text = self.world.dialect(person, "GET", "")
+        assert status == 200, text
+        assert {memory["memory_id"] for memory in json.loads(text)["memories"]} <= self._own(person)
+
+    def _own(self, person: str) -> set[str]:
+        return {known.id for known in self.known if known.owner == person and not known.deleted}
 
     def _draw(self, data: st.DataObject, *, of: str | None = None, but_of: str | None = None) -> Known | None:
         found = [k for k in self.known if not k.deleted and of in (None, k.owner) and k.owner != but_of]

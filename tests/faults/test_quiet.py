@@ -15,6 +15,7 @@ from conversations.dynamo import DynamoStore
 from conversations.errors import ModelError
 from tests.bed.in_process import Api
 from tests.bed.messages import said
+from tests.bed.opensearch import ROOT, Cluster
 from tests.integration.conftest import TestClock
 from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
@@ -67,6 +68,35 @@ def test_whatever_is_sent_no_word_of_it_is_logged(store: DynamoStore, clock: Tes
 
     assert statuses >= {200, 201, 400, 404}
     assert "refused" in log.getvalue()
+    assert MARK not in log.getvalue()
+
+
+def test_nor_in_the_words_of_opensearch(
+    store: DynamoStore, clock: TestClock, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(Api(store, clock))
+    memory_id = cluster.memory(name=MARK, additional_info={MARK: MARK})
+    message_id = cluster.message(memory_id, input=MARK, response=MARK, prompt_template=MARK, origin=MARK)
+    wanted = {"query": {"match": {"input": MARK}}}
+    statuses = [
+        cluster.call("POST", f"/{memory_id}/_search", wanted).status,
+        cluster.call("POST", f"/{memory_id}/_search", {"query": {MARK: {}}}).status,
+        cluster.call("POST", f"/{memory_id}/messages", {MARK: MARK}).status,
+        cluster.call("POST", f"/{memory_id}/messages", raw=f'{{"{MARK}": ').status,
+        cluster.call("PUT", f"/message/{message_id}", {"response": [MARK]}).status,
+        cluster.call("GET", f"/{MARK} and more").status,
+        cluster.api.send("GET", ROOT, None, {MARK: "1"}, {})["statusCode"],
+    ]
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ValueError(f"cannot handle {MARK}")
+
+    monkeypatch.setattr(store, "snapshot", broken)
+    statuses.append(cluster.call("GET", f"/{memory_id}").status)
+
+    assert {200, 400, 404, 500} <= set(statuses)
+    assert "refused" in log.getvalue()
+    assert '"kind":"ValueError"' in log.getvalue()
     assert MARK not in log.getvalue()
 
 

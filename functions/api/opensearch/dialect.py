@@ -13,6 +13,7 @@ from api.opensearch.rendering import Shown
 from api.opensearch.requests import Request
 from api.opensearch.routes import find
 from conversations.errors import ServiceError
+from conversations.quiet import told_of
 
 
 def respond(event: Mapping[str, Any], memory: Memory, logger: Logger) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def respond(event: Mapping[str, Any], memory: Memory, logger: Logger) -> dict[st
     except ServiceError as error:
         response = rendering.error(_logged(of_service(error), logger), shown)
     except Exception as error:
-        logger.error("fault", extra={"kind": type(error).__name__}, exc_info=error)
+        logger.error("fault", extra=told_of(error))
         response = rendering.error(internal(), shown)
     is_head = event["requestContext"]["http"]["method"] == "HEAD"
     return rendering.headers_only(response) if is_head else response
