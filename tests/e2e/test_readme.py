@@ -13,6 +13,7 @@ import pytest
 
 from infra.local import environment, node
 from infra.tools import read_tools
+from tests.bed import frameworks
 from tests.bed.stack import Stack
 
 ROOT = Path(__file__).parent.parent.parent
@@ -38,7 +39,7 @@ def run(command: list[str], stack: Stack, **variables: str) -> str:
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     assert {language for language, _ in BLOCKS} == {"console", "mermaid", "sh", "js", "python", "json"}
-    assert [len(blocks(language)) for language in ("sh", "js", "python", "json")] == [1, 1, 3, 2]
+    assert [len(blocks(language)) for language in ("sh", "js", "python", "json")] == [1, 1, 5, 2]
 
 
 def test_make_targets_exist() -> None:
@@ -98,6 +99,21 @@ def test_a_front_end_shows_the_answer(stack: Stack, tmp_path: Path) -> None:
 
     assert "complete" in printed
     assert "You said: Tell me about the sea." in printed
+
+
+@pytest.mark.stack
+def test_python_follows_an_answer_and_keeps_a_history_for_langchain(stack: Stack) -> None:
+    clients = [block for block in blocks("python") if "conversation_memory" in block]
+    path = frameworks.environment()["PYTHONPATH"]
+
+    followed, kept = [
+        run([sys.executable, "-c", block.replace(DEFAULT_ADDRESS, stack.api_url)], stack, PYTHONPATH=path)
+        for block in clients
+    ]
+
+    assert followed == "You said: Tell me about the sea.['user', 'assistant']\n"
+    assert kept.startswith("[HumanMessage(content='Hi!'")
+    assert "'2026-11-30'" in kept
 
 
 def _documents(text: str) -> list[Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conversation_memory import operations
@@ -21,6 +21,7 @@ LARGEST_BODY_BYTES = 5 * 1024 * 1024
 _ENVELOPE_BYTES = 1024
 _SECONDS_PER_DAY = 24 * 60 * 60
 _MOST_TTL_DAYS = 3650
+_TRIES = 3
 
 
 class NamedConversation:
@@ -35,20 +36,19 @@ class NamedConversation:
         self._ttl_days = None if days is None else min(days, _MOST_TTL_DAYS)
         self._id: str | None = None
 
-    def read(self, steps: Callable[[str], Steps[T]], otherwise: T) -> Steps[T]:
-        """Do this with the conversation, if there is one; again if it was cleared or deleted in the middle."""
-        for is_last in (False, False, True):
-            found = self._id or (yield from self._find())
-            if found is None:
-                return otherwise
-            self._id = found
-            try:
-                return (yield from steps(found))
-            except (NotFoundError, InvalidCursorError):
-                self._id = None
-                if is_last:
-                    raise
-        return otherwise
+    def read(self, steps: Callable[[str], Steps[T]], otherwise: T, tries: int = _TRIES) -> Steps[T]:
+        """Do this with the conversation, if there is one; again if it is cleared or deleted in the middle."""
+        found = self._id or (yield from self._find())
+        if found is None:
+            return otherwise
+        self._id = found
+        try:
+            return (yield from steps(found))
+        except (NotFoundError, InvalidCursorError):
+            self._id = None
+            if tries == 1:
+                raise
+        return (yield from self.read(steps, otherwise, tries - 1))
 
     def _find(self) -> Steps[str | None]:
         found = yield from operations.find_conversation(self.session_id)
@@ -62,18 +62,20 @@ class NamedConversation:
         """
         appended: list[Message] = []
         key = key or uuid.uuid4().hex
-        for number, batch in enumerate(list(_batches(messages))):
+        for number, batch in enumerate(_batches(messages)):
             appended += yield from self._append_batch(batch, f"{key}-{number}")
         return appended
 
-    def _append_batch(self, batch: Sequence[NewMessage], key: str) -> Steps[list[Message]]:
-        if self._id is not None:
-            try:
-                return (yield from operations.append_messages(self._id, batch, idempotency_key=key))
-            except NotFoundError:
-                self._id = None
-        created = yield from self._create()
-        return (yield from operations.append_messages(created, batch, idempotency_key=key))
+    def _append_batch(self, batch: Sequence[NewMessage], key: str, tries: int = _TRIES) -> Steps[list[Message]]:
+        """Append to the conversation; to a new one if it is deleted in the middle."""
+        conversation_id = self._id or (yield from self._create())
+        try:
+            return (yield from operations.append_messages(conversation_id, batch, idempotency_key=key))
+        except NotFoundError:
+            self._id = None
+            if tries == 1:
+                raise
+        return (yield from self._append_batch(batch, key, tries - 1))
 
     def _create(self) -> Steps[str]:
         """The id of the session's conversation, with the retention that is asked for."""
@@ -109,18 +111,18 @@ def check_session_id(session_id: object) -> None:
         raise ValueError(f"A session id has 1 to {LONGEST_BYTES} bytes and no NUL; this one has {size}")
 
 
-def _batches(messages: Sequence[NewMessage]) -> Iterator[list[NewMessage]]:
+def _batches(messages: Sequence[NewMessage]) -> list[list[NewMessage]]:
     """As many messages at once as one request takes."""
-    batch: list[NewMessage] = []
-    left = LARGEST_BODY_BYTES - _ENVELOPE_BYTES
-    for message, size in [(message, _size(message, place)) for place, message in enumerate(messages)]:
-        if batch and (size > left or len(batch) == operations.LARGEST_BATCH):
-            yield batch
-            batch, left = [], LARGEST_BODY_BYTES - _ENVELOPE_BYTES
-        batch.append(message)
+    batches: list[list[NewMessage]] = []
+    left = 0
+    for place, message in enumerate(messages):
+        size = _size(message, place)
+        if size > left or len(batches[-1]) == operations.LARGEST_BATCH:
+            batches.append([])
+            left = LARGEST_BODY_BYTES - _ENVELOPE_BYTES
+        batches[-1].append(message)
         left -= size
-    if batch:
-        yield batch
+    return batches
 
 
 def _size(message: Any, place: int) -> int:
