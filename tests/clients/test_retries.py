@@ -142,6 +142,17 @@ def test_what_would_be_the_same_again_is_sent_once(
     assert waits == []
 
 
+def test_what_can_never_be_sent_is_not_tried_again(memory: Client, served: Served, waits: list[float]) -> None:
+    def illegal(served: Served, request: httpx.Request) -> httpx.Response:
+        raise httpx.LocalProtocolError("Illegal header value", request=request)
+
+    served.faults.append(illegal)
+
+    with pytest.raises(httpx.LocalProtocolError):
+        memory.get_status()
+    assert waits == []
+
+
 def test_how_often_is_the_caller_s_choice(served: Served, waits: list[float], api: Api) -> None:
     served.faults.extend([refused] * 2)
 

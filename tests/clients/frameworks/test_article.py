@@ -47,16 +47,16 @@ def test_a_chain_with_a_session_a_day(memory: Client, session_id: str) -> None:
 
     chain = RunnableWithMessageHistory(
         ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{input}")]) | model,
-        lambda day: ConversationMemoryHistory(day, memory, max_messages=4),
+        lambda day: ConversationMemoryHistory(day, memory, max_messages=2),
         input_messages_key="input",
         history_messages_key="history",
     )
     for day in days:
-        for _ in range(4):
+        for _ in range(3):
             config: Any = {"configurable": {"session_id": day}}
             chain.invoke({"input": "おすすめの映画を教えてください。"}, config)
 
-    assert sent == [1, 3, 5, 5] * 3
-    assert [len(ConversationMemoryHistory(day, memory).messages) for day in days] == [8, 8, 8]
+    assert sent == [1, 3, 3] * 3
+    assert [len(ConversationMemoryHistory(day, memory).messages) for day in days] == [6, 6, 6]
     assert [name for name in list_sessions(memory) if name in days] == days[::-1]
     assert delete_sessions(memory, days) == days

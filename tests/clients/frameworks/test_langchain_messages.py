@@ -309,6 +309,24 @@ def test_what_others_wrote_is_shown_as_langchain_would_say_it(
     ]
 
 
+def test_what_others_have_changed_since_is_shown_as_it_is_now(
+    memory: Client, history: ConversationMemoryHistory, session_id: str
+) -> None:
+    history.add_messages([AIMessage("Let me see.", tool_calls=[CALL]), AIMessage("", tool_calls=[CALL])])
+    rows = list(memory.messages(str(_row(memory, session_id)["conversationId"])))
+    memory.clear_messages(rows[0]["conversationId"])
+    now: Any = {"text": "Changed."}
+    changed = memory.append_messages(
+        rows[0]["conversationId"],
+        [
+            {"role": "assistant", "content": [now, *rows[0]["content"][1:]]},
+            {"role": "assistant", "content": [now, *rows[1]["content"]]},
+        ],
+    )
+
+    assert history.messages == [AIMessage("Changed.", tool_calls=[CALL], id=row["id"]) for row in changed]
+
+
 BROKEN = {
     "of a type that is not known": {"type": "hologram", "data": {}},
     "without its fields": {"type": "tool", "data": {}},

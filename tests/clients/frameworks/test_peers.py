@@ -234,7 +234,7 @@ def test_3_windows_remove_nothing(peer: Peer, session_id: str) -> None:
 
 @beside("a conversation is one item, and an item holds 400 KB", ClientError)
 def test_4_size_is_no_surprise(peer: Peer, session_id: str) -> None:
-    sizes = (399_000, 401_000, 1_000_000, 4_000_000)
+    sizes = (399_000, 401_000, 4_000_000)
     messages = [HumanMessage("x" * size) for size in sizes] + [HumanMessage("😀" * 130_000)]
     for message in messages:
         peer.history(session_id).add_messages([message])
@@ -296,10 +296,7 @@ def test_7_what_is_cleared_does_not_come_back(peer: Peer, session_id: str) -> No
 
 @beside("names that no key can be are noticed by DynamoDB alone, at the first call", pytest.fail.Exception)
 def test_8_names_are_kept_apart_and_refused_by_type(peer: Peer, session_id: str) -> None:
-    names = [
-        f"{session_id}{end}"
-        for end in ("", "#", "#b", ":", "/", "%", "%23", " ", "😀", "a", "*", "?x=1&y=2", "..", "\n")
-    ]
+    names = [f"{session_id}{end}" for end in ("", "#", "#b", "/", "%", "%23", "😀 +", "?x=1&y=2", "\n")]
     for name in names:
         peer.history(name).add_messages([HumanMessage(name)])
 
@@ -313,7 +310,7 @@ def test_8_names_are_kept_apart_and_refused_by_type(peer: Peer, session_id: str)
 @beside("sessions cannot be listed", AttributeError)
 def test_9_all_is_listed_however_much_it_is(peer: Peer, session_id: str) -> None:
     """Sessions, and more messages than the megabyte that one query of DynamoDB reads."""
-    names = [f"{session_id} {number}" for number in range(12)]
+    names = [f"{session_id} {number}" for number in range(5)]
     for name in names:
         peer.history(name).add_messages([HumanMessage("x")])
     ids = peer.session_ids()

@@ -175,7 +175,7 @@ def _shown(row: Message) -> Iterator[Item]:
 
     What cannot be read is no item: it is skipped, and does not count.
     """
-    carried = next((block[MEMBER] for block in row["content"] if MEMBER in block), None)
+    carried = converse.carried(row["content"], MEMBER)
     if carried is None:
         yield from reversed(_translated(row))
         return
@@ -216,9 +216,8 @@ def _written(item: Any, place: int) -> NewMessage:
     if not isinstance(item, Mapping):
         raise TypeError(f"items[{place}] is a {type(item).__name__}, and items are dictionaries")
     role, blocks = _blocks(item)
-    carried = {MEMBER: {"item": values.encode(dict(item), where=f"items[{place}]", blocks=blocks)}}
-    content = [{**blocks[0], **carried}, *blocks[1:]] if blocks else [carried]
-    return {"role": role, "content": content}
+    carried = {"item": values.encode(dict(item), where=f"items[{place}]", blocks=blocks)}
+    return {"role": role, "content": converse.carrying(blocks, MEMBER, carried)}
 
 
 def _blocks(item: Mapping[str, Any]) -> tuple[Role, list[dict[str, Any]]]:

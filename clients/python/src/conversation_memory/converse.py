@@ -1,11 +1,13 @@
-"""Content blocks of the Converse API, as far as the messages of frameworks are shown by them."""
+"""Content blocks of the Converse API, as far as the messages of frameworks are shown by them; and how a framework's own
+message is carried beside them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
@@ -60,6 +62,23 @@ def mime_type(kind: str, media: Mapping[str, Any]) -> str | None:
     """The MIME type of an ``image`` or ``document`` block's format."""
     known = _IMAGES if kind == "image" else _DOCUMENTS
     return next((mime for mime, name in known.items() if name == media.get("format")), None)
+
+
+def carrying(blocks: list[dict[str, Any]], member: str, carried: Any) -> list[dict[str, Any]]:
+    """The blocks with something beside them that no model is sent: at the first text, or else at the first block.
+
+    What replaces the text so replaces what is carried, too.
+    """
+    place = next((place for place, block in enumerate(blocks) if "text" in block), 0)
+    carrier = {**blocks[place], member: carried} if blocks else {member: carried}
+    return [*blocks[:place], carrier, *blocks[place + 1 :]]
+
+
+def carried(blocks: Sequence[Mapping[str, Any]], member: str) -> Any:
+    """What is carried; ``None`` if nothing is, or if somebody has written a text since then."""
+    carrier = next((block for block in blocks if member in block), {})
+    is_true = "text" in carrier or not any("text" in block for block in blocks)
+    return carrier.get(member) if is_true else None
 
 
 def _tool_use_id(tool_use_id: str) -> str:

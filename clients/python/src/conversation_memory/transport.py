@@ -53,7 +53,9 @@ class Transport:
         headers = {**_own(request), **now(self._address.identity.headers(request, url))}
         try:
             return _answer(self._http.request(request.method, url, headers=headers, content=request.body))
-        except httpx.TransportError as error:
+        except httpx.LocalProtocolError:
+            raise  # a header that cannot be sent, now or later
+        except httpx.RequestError as error:
             return _lost(error)
 
     def close(self) -> None:
@@ -79,7 +81,9 @@ class AsyncTransport:
         headers = {**_own(request), **await awaited(self._address.identity.headers(request, url))}
         try:
             return _answer(await self._http.request(request.method, url, headers=headers, content=request.body))
-        except httpx.TransportError as error:
+        except httpx.LocalProtocolError:
+            raise  # a header that cannot be sent, now or later
+        except httpx.RequestError as error:
             return _lost(error)
 
     async def close(self) -> None:
@@ -107,7 +111,7 @@ def _answer(response: httpx.Response) -> Answer:
     return Answer(response.status_code, headers, response.content)
 
 
-def _lost(error: httpx.TransportError) -> Lost:
+def _lost(error: httpx.RequestError) -> Lost:
     """What httpx says of a connection: those that were never made sent nothing."""
     import httpx  # noqa: PLC0415
 

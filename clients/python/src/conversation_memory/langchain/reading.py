@@ -35,7 +35,7 @@ _CLASSES: Mapping[str, type[BaseMessage]] = {
 
 def shown(row: Message) -> list[BaseMessage]:
     """A stored message as LangChain's: most often one, several for several tool results, none if it shows nothing."""
-    carried = next((block[MEMBER] for block in row["content"] if MEMBER in block), None)
+    carried = converse.carried(row["content"], MEMBER)
     if carried is not None:
         try:
             return [_restored(carried, row)]

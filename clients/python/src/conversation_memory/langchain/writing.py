@@ -68,11 +68,7 @@ def _written(message: BaseMessage, place: int) -> NewMessage:
         raise UnstorableError(f"{where} is a {type(message).__name__}, which could not be given back as it is")
     blocks = _blocks(message, where)
     rest = values.encode(_fields(message), where=where, blocks=blocks)
-    carried = {"type": message.type, "data": rest}
-    carrier = next((number for number, block in enumerate(blocks) if "text" in block), 0)
-    if blocks:
-        blocks[carrier] = {**blocks[carrier], MEMBER: carried}
-    return {"role": role, "content": blocks or [{MEMBER: carried}]}
+    return {"role": role, "content": converse.carrying(blocks, MEMBER, {"type": message.type, "data": rest})}
 
 
 def _role(message: BaseMessage) -> Role | None:
