@@ -21,6 +21,7 @@ def test_in_the_frameworks(stack: Stack) -> None:
         "MEMORY_URL": stack.api_url,
         "AWS_ENDPOINT_URL": stack.endpoint_url,
         "CONVERSATIONS_TABLE": stack.conversations_table,
+        "BODIES_BUCKET": stack.bodies_bucket,
     }
     pytest_there = [
         sys.executable,

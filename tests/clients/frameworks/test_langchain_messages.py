@@ -2,12 +2,14 @@
 
 import json
 import math
+import os
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
+import boto3
 import pytest
 from langchain_core.messages import (
     AIMessage,
@@ -325,6 +327,21 @@ def test_what_others_have_changed_since_is_shown_as_it_is_now(
     )
 
     assert history.messages == [AIMessage("Changed.", tool_calls=[CALL], id=row["id"]) for row in changed]
+
+
+def test_a_message_whose_content_is_gone_is_left_out_and_said_so(
+    memory: Client, history: ConversationMemoryHistory, session_id: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = HumanMessage(os.urandom(60_000).hex())
+    history.add_messages([HumanMessage("before"), large, HumanMessage("after")])
+    conversation_id = _row(memory, session_id)["conversationId"]
+    assert history.messages[1] == large
+    s3, bucket = boto3.client("s3"), os.environ["BODIES_BUCKET"]
+    [body] = s3.list_objects_v2(Bucket=bucket, Prefix=conversation_id)["Contents"]
+    s3.delete_object(Bucket=bucket, Key=body["Key"])
+
+    assert history.messages == [HumanMessage("before"), HumanMessage("after")]
+    assert "left out" in caplog.text
 
 
 BROKEN = {
