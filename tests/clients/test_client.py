@@ -45,6 +45,9 @@ def test_a_conversation_from_its_beginning_to_its_end(memory: Client) -> None:
     assert memory.get_history(conversation_id, max_messages=10)["messages"][-1]["content"] == [{"text": "Who am I?"}]
     assert memory.get_conversation(conversation_id)["messageCount"] == 3
     assert memory.change_conversation(conversation_id, {"name": None, "ttlDays": None})["name"] is None
+    found = memory.search_messages(conversation_id, "ada", limit=5)
+    assert found["total"] == 1
+    assert found["hits"][0]["message"]["id"] == one["id"]
     memory.clear_messages(conversation_id)
     assert list(memory.messages(conversation_id)) == []
     memory.delete_conversation(conversation_id)
@@ -140,7 +143,18 @@ def test_the_client_has_every_operation_with_every_member() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Conversation", "ConversationChange", "Message", "Turn", "AskedTurn", "FollowedTurn", "History", "Status"]
+    "name",
+    [
+        "Conversation",
+        "ConversationChange",
+        "Message",
+        "Turn",
+        "AskedTurn",
+        "FollowedTurn",
+        "History",
+        "Status",
+        "SearchHit",
+    ],
 )
 def test_the_types_have_every_member_of_the_api(name: str) -> None:
     schema = document("none")["components"]["schemas"][name]

@@ -84,6 +84,7 @@ class Message(_Message, total=False):
     modelId: str
     latencyMs: int
     toolCalls: list[dict[str, Any]]
+    guardrailTrace: dict[str, Any]
     unreadable: bool
 
 
