@@ -73,6 +73,7 @@ def service(bedrock: ScriptedBedrock, lagging: LaggingStore, clock: TestClock) -
     return Service(lagging, clock)
 
 
+@pytest.mark.slow
 def test_two_throttles_pass_unnoticed(service: Service, bedrock: ScriptedBedrock) -> None:
     bedrock.script(throttled(), throttled(), text("fine"))
     followed = service.turn()
@@ -84,7 +85,7 @@ def test_two_throttles_pass_unnoticed(service: Service, bedrock: ScriptedBedrock
 @pytest.mark.parametrize(
     "answers",
     [
-        [unavailable()] * 3,
+        pytest.param([unavailable()] * 3, marks=pytest.mark.slow),
         [Reply([Text(["half"]), StreamError("throttlingException")])],
         [Reply([Text(["half"]), StreamError("serviceUnavailableException")])],
     ],

@@ -77,6 +77,7 @@ def _small_talk(count: int, start: int = 0) -> list[tuple[str, str]]:
     return [(prose(place)[:120], prose(place + 5_000)[:120]) for place in range(start, start + count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", FACTS)
 def test_a_fact_told_500_messages_ago_is_in_the_request_with_recall_and_not_without(
     service: Service, language: str
