@@ -125,6 +125,17 @@ def test_a_long_conversation_is_not_read_for_its_newest_messages(memory: Client,
     assert len(whole.messages) == 301
 
 
+def test_system_messages_that_are_both_first_and_newest_are_shown_once(memory: Client, session_id: str) -> None:
+    system = [SystemMessage(str(number)) for number in range(3)]
+    said = [HumanMessage(str(number)) for number in range(20)]
+    ConversationMemoryHistory(session_id, memory).add_messages([*system, *said])
+
+    assert ConversationMemoryHistory(session_id, memory, max_messages=1).messages == [*system, said[-1]]
+    assert ConversationMemoryHistory(session_id, memory, max_messages=21).messages == [*system, *said]
+    assert ConversationMemoryHistory(session_id, memory, max_tokens=10_000).messages == [*system, *said]
+    assert ConversationMemoryHistory(session_id, memory, max_tokens=93).messages == [*system, *said]
+
+
 def test_what_is_shown_removes_nothing(memory: Client, session_id: str) -> None:
     small = ConversationMemoryHistory(session_id, memory, max_messages=2)
     for number in range(4):

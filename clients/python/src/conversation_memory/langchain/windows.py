@@ -26,6 +26,7 @@ _SYSTEM_PAGE = 10
 class _Counted:
     message: BaseMessage
     tokens: int
+    position: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Window:
                 break
         if not is_whole:
             system = yield from self._system(conversation_id)
+            rest = [counted for counted in rest if not system or counted.position > system[-1].position]
         return [counted.message for counted in [*system, *self._fitting(rest, system)]]
 
     def _page_size(self, read: int) -> int:
@@ -68,10 +70,10 @@ class Window:
         return min(_LARGEST_PAGE, max(wanted, _FIRST_PAGE, 2 * read))
 
     def _counted(self, row: Message) -> list[_Counted]:
-        messages = shown(row)
+        messages, position = shown(row), row["position"]
         if self.count is not None:
-            return [_Counted(message, self.count([message])) for message in messages]
-        return [_Counted(message, 0 if place else row["tokens"]) for place, message in enumerate(messages)]
+            return [_Counted(message, self.count([message]), position) for message in messages]
+        return [_Counted(message, 0 if place else row["tokens"], position) for place, message in enumerate(messages)]
 
     def _overflows(self, counted: Sequence[_Counted]) -> bool:
         too_many = self.max_messages is not None and len(counted) > self.max_messages
@@ -83,12 +85,13 @@ class Window:
         return _leading_system([counted for row in page["messages"] for counted in self._counted(row)])
 
     def _fitting(self, rest: Sequence[_Counted], system: Sequence[_Counted]) -> list[_Counted]:
-        kept = list(rest) if self.max_messages is None else list(rest[max(0, len(rest) - self.max_messages) :])
+        begin = 0 if self.max_messages is None else max(0, len(rest) - self.max_messages)
         if self.max_tokens is not None:
-            left = self.max_tokens - _tokens(system)
-            while kept and _tokens(kept) > left:
-                del kept[0]
-        return _paired(kept)
+            left = self.max_tokens - _tokens(system) - _tokens(rest[begin:])
+            while begin < len(rest) and left < 0:
+                left += rest[begin].tokens
+                begin += 1
+        return _paired(rest[begin:])
 
 
 def _tokens(counted: Iterable[_Counted]) -> int:
@@ -122,12 +125,10 @@ def _paired(counted: Sequence[_Counted]) -> list[_Counted]:
 def _answered(said: _Counted, results: Sequence[_Counted]) -> list[_Counted]:
     """A message and the results behind it, as far as they belong together."""
     message = said.message
-    calls = (
-        {call["id"] for call in message.tool_calls + message.invalid_tool_calls}
-        if isinstance(message, AIMessage)
-        else set()
-    )
-    of_calls = [result for result in results if result.message.tool_call_id in calls]
+    if not isinstance(message, AIMessage):
+        return [said]
+    calls = {call["id"] for call in message.tool_calls}
+    may = calls | {call["id"] for call in message.invalid_tool_calls}
+    of_calls = [result for result in results if result.message.tool_call_id in may]
     answered = {result.message.tool_call_id for result in of_calls}
-    must = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set()
-    return [said, *of_calls] if must <= answered else []
+    return [said, *of_calls] if calls <= answered else []
