@@ -304,6 +304,7 @@ CASES: dict[str, Case] = {
     "read": Case(_request("GET", f"{C}/messages"), _full),
     "read one": Case(_request("GET", f"{C}/messages/{{m}}"), _asked),
     "read history": Case(_request("GET", f"{C}/history"), _asked),
+    "search": Case(_request("GET", f"{C}/search", query={"q": "q"}), _full),
     "read turn": Case(_request("GET", f"{C}/turns/{{m}}"), _asked),
     "read conversation": Case(_request("GET", C), _made(name=LONG_NAME)),
     "list": Case(_request("GET", "/conversations"), _made(name=LONG_NAME)),
