@@ -106,7 +106,7 @@ def test_trouble_between_does_nothing_twice(stack: Stack, memory: Client, name: 
         proxy.troubles.extend(TROUBLES[name])
         asked = troubled.start_turn(conversation_id, "And now?")
         listed = list(troubled.messages(conversation_id, page_size=4))
-        answer = memory.answer(asked, timeout_s=60)
+        answer = troubled.answer(asked, timeout_s=60)
         proxy.troubles.extend(TROUBLES[name])
         troubled.delete_conversation(conversation_id)
         statuses = set(proxy.statuses)

@@ -153,6 +153,16 @@ def test_what_can_never_be_sent_is_not_tried_again(memory: Client, served: Serve
     assert waits == []
 
 
+def test_a_long_poll_has_its_time_on_top(memory: Client, served: Served, conversation_id: str) -> None:
+    """The client that the fixture made gives every answer five seconds, as httpx does by itself."""
+    asked = memory.start_turn(conversation_id, "one")
+    memory.cancel_turn(conversation_id, asked["message"]["id"])
+    memory.get_turn(conversation_id, asked["message"]["id"], wait_s=20)
+
+    assert [request.extensions["timeout"]["read"] for request in served.requests[-2:]] == [5, 25]
+    assert {request.extensions["timeout"]["connect"] for request in served.requests} == {5}
+
+
 def test_how_often_is_the_caller_s_choice(served: Served, waits: list[float], api: Api) -> None:
     served.faults.extend([refused] * 2)
 

@@ -22,9 +22,9 @@ def path(*segments: str, **query: object) -> str:
     return f"{steps}?{'&'.join(given)}" if given else steps
 
 
-def get(path: str) -> Steps[Any]:
+def get(path: str, *, waits_s: float = 0) -> Steps[Any]:
     """Read JSON."""
-    answer = yield Request("GET", path)
+    answer = yield Request("GET", path, waits_s=waits_s)
     return read(answer)
 
 

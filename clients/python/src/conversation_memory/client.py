@@ -98,8 +98,8 @@ class Client(_Operations):
     """The memory at an address, for one caller. It keeps connections: share it between threads, and close it.
 
     ``token`` is a bearer token or what is called for one before each request; ``identity`` anything else, such as
-    ``conversation_memory.sigv4.SigV4``. ``timeout_s`` bounds each attempt's silence (a long poll takes 20 seconds),
-    ``attempts`` how often a request is sent at most. ``http`` is an httpx client of your own, which stays yours.
+    ``conversation_memory.sigv4.SigV4``. ``timeout_s`` bounds the silence in each attempt (a long poll has its time on
+    top), ``attempts`` how often a request is sent at most. ``http`` is an httpx client of your own, which stays yours.
     """
 
     def __init__(

@@ -230,7 +230,8 @@ def get_turn(
 
     ``wait_s`` waits for its end (20 seconds at most); with ``after``, also for a partial text that is longer.
     """
-    turn: FollowedTurn = yield from get(_turn(conversation_id, message_id, wait=wait_s, after=after))
+    path = _turn(conversation_id, message_id, wait=wait_s, after=after)
+    turn: FollowedTurn = yield from get(path, waits_s=wait_s or 0)
     return turn
 
 

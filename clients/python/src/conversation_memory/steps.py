@@ -19,6 +19,7 @@ class Request:
     """A call of the API. ``body`` is JSON text in UTF-8.
 
     ``is_removal``: it takes something away, so that "not found" after an answer was lost means that it is done.
+    ``waits_s``: for so long the service may keep silent, beside the time that any answer takes.
     """
 
     method: str
@@ -26,6 +27,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     is_removal: bool = False
+    waits_s: float = 0
 
 
 @dataclass(frozen=True)

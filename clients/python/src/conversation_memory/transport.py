@@ -52,7 +52,10 @@ class Transport:
         url = self._address.of(request)
         headers = {**_own(request), **now(self._address.identity.headers(request, url))}
         try:
-            return _answer(self._http.request(request.method, url, headers=headers, content=request.body))
+            timeout = _patience(self._http, request)
+            return _answer(
+                self._http.request(request.method, url, headers=headers, content=request.body, timeout=timeout)
+            )
         except httpx.LocalProtocolError:
             raise  # a header that cannot be sent, now or later
         except httpx.RequestError as error:
@@ -80,7 +83,10 @@ class AsyncTransport:
         url = self._address.of(request)
         headers = {**_own(request), **await awaited(self._address.identity.headers(request, url))}
         try:
-            return _answer(await self._http.request(request.method, url, headers=headers, content=request.body))
+            timeout = _patience(self._http, request)
+            return _answer(
+                await self._http.request(request.method, url, headers=headers, content=request.body, timeout=timeout)
+            )
         except httpx.LocalProtocolError:
             raise  # a header that cannot be sent, now or later
         except httpx.RequestError as error:
@@ -95,6 +101,15 @@ def _timeouts(timeout_s: float) -> httpx.Timeout:
     import httpx  # noqa: PLC0415
 
     return httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
+
+
+def _patience(http: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Timeout:
+    """The client's time-outs, with the time that the service was asked to wait on top."""
+    import httpx  # noqa: PLC0415
+
+    of = http.timeout
+    read = None if of.read is None else of.read + request.waits_s
+    return httpx.Timeout(connect=of.connect, read=read, write=of.write, pool=of.pool)
 
 
 def _check_open(http: httpx.Client | httpx.AsyncClient) -> None:
