@@ -38,4 +38,5 @@ def installed() -> Path:
 def environment(**variables: str) -> dict[str, str]:
     """Variables with which a Python of ours finds the frameworks and the clients."""
     path = os.pathsep.join(map(str, (installed(), ROOT / "clients" / "python" / "src", ROOT)))
-    return {**os.environ, "PYTHONPATH": path, **variables}
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**ours, "PYTHONPATH": path, **variables}
