@@ -91,6 +91,11 @@ def arrange(
     )
 
 
+def can_be_answered(message: Message) -> bool:
+    """Whether the message asks, with something that can be sent. What stands in an object of its own has been read."""
+    return message.role in ASKING_ROLES and bool(_sent(message.content, "user"))
+
+
 def _until(messages: Sequence[Message], current_id: str, *, role: str) -> list[Message]:
     found = []
     for message in messages:
@@ -119,7 +124,7 @@ def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry],
         if message.id == current_id:
             if message.role not in ASKING_ROLES:
                 break
-            if not _sent(message.content, "user"):
+            if not can_be_answered(message):
                 raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
             current = _Entry("user", _spoken(message), position=message.position)
             return [*said, current], current

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations import ids, tokens
-from conversations.arrange import Window, arrange
+from conversations.arrange import Window, arrange, can_be_answered
 from conversations.chain import Place, Walk, end_of, just_before, walk_back
 from conversations.errors import CurrentMessageNotFoundError
 from conversations.history_query import HistoryQuery, Plan, begins_turn, plan_of
@@ -158,7 +158,7 @@ class _Reader:
         """The current message and, when it is in the first page, the answers that follow it (oldest first)."""
         wanted = self._query.current_message_id
         for place, message in enumerate(self._first.messages):
-            if message.id == wanted or (wanted is None and message.role in ASKING_ROLES):
+            if message.id == wanted or (wanted is None and self._can_be_answered(message)):
                 later = [m for m in self._first.messages[:place] if m.associated_user_message_id]
                 return message, self._store.load(later[::-1])
         found = self._newest_question() if wanted is None else self._by_id(wanted)
@@ -214,7 +214,10 @@ class _Reader:
         if not self._first.messages:
             return None
         deeper = self._after(self._first, self._first.messages[-1])
-        return next((message for message in deeper if message.role in ASKING_ROLES), None)
+        return next(filter(can_be_answered, deeper), None)
+
+    def _can_be_answered(self, message: Message) -> bool:
+        return message.role in ASKING_ROLES and can_be_answered(self._store.load([message])[0])
 
     def _by_id(self, message_id: str) -> Message | None:
         if not ids.belongs_to(message_id, self._head.chain_id):

@@ -1,5 +1,6 @@
 """The index may lag; nobody sees it, and making up for it costs one read for each message that is missing."""
 
+import os
 import random
 from typing import Any
 
@@ -8,8 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conversations.chain import WIDE_GAP
+from conversations.interactions import NewInteraction, add_interaction
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
+from tests.integration.conftest import TestClock
 
 COUNT = 14
 
@@ -215,6 +218,34 @@ def test_a_history_finds_the_newest_question_however_deep_it_lies(api: Api) -> N
         api.call("POST", f"/conversations/{conversation_id}/messages", {"messages": batch})
 
     assert _texts(api, conversation_id) == ["deep"]
+
+
+@pytest.mark.parametrize("after", [1, 120])
+def test_a_history_finds_the_newest_question_that_says_something(
+    api: Api, lagging: LaggingStore, clock: TestClock, after: int
+) -> None:
+    """A message may hold nothing but what is said about it, small or large."""
+    conversation_id = api.create()
+    api.say(conversation_id, "says something")
+    large = {"large": os.urandom(50_000).hex()}
+    for new in [NewInteraction(additional_info=large), *[NewInteraction(prompt_template="p")] * after]:
+        add_interaction(lagging, clock, owner=None, conversation_id=conversation_id, new=new)
+
+    assert _texts(api, conversation_id) == ["says something"]
+
+
+def test_a_conversation_whose_messages_say_nothing_has_no_history(
+    api: Api, lagging: LaggingStore, clock: TestClock
+) -> None:
+    conversation_id = api.create()
+    new = NewInteraction(origin="o")
+    empty = add_interaction(lagging, clock, owner=None, conversation_id=conversation_id, new=new)
+    path = f"/conversations/{conversation_id}/history"
+
+    answer, named = api.call("GET", path), api.call("GET", path, query={"currentMessageId": empty})
+
+    assert (answer.status, answer.body["error"]["code"]) == (404, "CurrentMessageNotFound")
+    assert (named.status, named.body["error"]["code"]) == (422, "EmptyMessage")
 
 
 def test_a_conversation_without_a_question_has_no_history(api: Api) -> None:
