@@ -17,13 +17,12 @@ from conversations.chain import backward, forward
 from conversations.clock import Clock, from_timestamp
 from conversations.codec import to_json
 from conversations.content import TEXT, TOOL_RESULT, visible
-from conversations.errors import MessageNotFoundError, TooLargeError
+from conversations.errors import MessageNotFoundError
 from conversations.model import Block, Conversation, Draft, Message, Snapshot, Trace
 from conversations.store import Store
 
-_LOADED_AT_ONCE = 8
-LARGEST_PAGE = 6_000_000
-"""How much text a page of interactions may hold, in code points: more fits into no answer."""
+_COMPLETED_AT_ONCE = 96  # a batch of reads by id has 100
+_LOADED_AT_ONCE = 8  # messages are up to 5 MB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,36 +147,23 @@ def read_one(
 
 def interactions(
     store: Store, head: Conversation, *, offset: int, limit: int, newest_first: bool = False
-) -> list[Interaction]:
-    """Interactions by the time of their leading messages. Only what is shown is kept while the chain is read.
-
-    Raises:
-        TooLargeError: they are larger than an answer may be.
-    """
+) -> Iterator[Interaction]:
+    """Interactions by the time of their leading messages, read by and by: all together may take more than there is."""
     due = head.message_count if offset + limit >= head.message_count else 2 * (offset + limit)
     messages = (backward if newest_first else forward)(store, head, due=due)
     paired = _paired_newest_first(messages) if newest_first else _paired(messages, offset + limit)
-    page = list(islice(paired, offset, offset + limit))
-    return loaded(store, _with_answers(store, page))
+    page = islice(paired, offset, offset + limit)
+    while some := list(islice(page, _COMPLETED_AT_ONCE)):
+        whole = _with_answers(store, some)
+        for first in range(0, len(whole), _LOADED_AT_ONCE):
+            yield from loaded(store, whole[first : first + _LOADED_AT_ONCE])
 
 
-def loaded(store: Store, page: Sequence[Interaction]) -> list[Interaction]:
-    """The same with what stands in objects of its own read in.
-
-    Raises:
-        TooLargeError: they are larger than an answer may be.
-    """
-    whole: list[Interaction] = []
-    size = 0
-    for first in range(0, len(page), _LOADED_AT_ONCE):
-        some = page[first : first + _LOADED_AT_ONCE]
-        parts = [part for one in some for part in (one.leading, one.answer) if part is not None]
-        by_id = {part.id: part for part in store.load(parts)}
-        whole += [Interaction(by_id[one.id], by_id[one.answer.id] if one.answer else None) for one in some]
-        size += sum(_size(one) for one in whole[first:])
-        if size > LARGEST_PAGE:
-            raise TooLargeError("The messages are larger than an answer may be; ask for fewer.", field="limit")
-    return whole
+def loaded(store: Store, some: Sequence[Interaction]) -> list[Interaction]:
+    """The same with what stands in objects of its own read in."""
+    parts = [part for one in some for part in (one.leading, one.answer) if part is not None]
+    by_id = {part.id: part for part in store.load(parts)}
+    return [Interaction(by_id[one.id], by_id[one.answer.id] if one.answer else None) for one in some]
 
 
 def text_of(blocks: Iterable[Block]) -> str:
@@ -261,8 +247,3 @@ def _texts(blocks: Iterable[Block]) -> Iterator[str]:
 def _written_together(leading: Message, answer: Message) -> bool:
     is_next = answer.previous_message_id == leading.id
     return is_next and from_timestamp(answer.created_at) - from_timestamp(leading.created_at) == 1
-
-
-def _size(one: Interaction) -> int:
-    texts = (one.input, one.response, one.prompt_template, one.origin)
-    return sum(len(text) for text in texts if text) + len(to_json(one.additional_info))

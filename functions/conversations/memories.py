@@ -1,49 +1,40 @@
-"""Listing conversations exactly by their last activity, as OpenSearch lists memories: by offset, or by a cursor.
+"""Listing conversations exactly by their last activity, as OpenSearch lists memories.
 
 The indexes tell which conversations there are, a consistent read when each was last active. So every listing reads all
 of an owner's; it sees the present, but it costs by the number of conversations (see ``reading`` for the cheap one).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from conversations import cursor as cursors
 from conversations.clock import Clock
 from conversations.model import Conversation
-from conversations.reading import EVERYBODY, active_lines, recent_ids
+from conversations.reading import active_lines, recent_ids
 from conversations.store import Activity, Listed, Store
 
 MOST_MEMORIES = 10_000
 """How many are looked at, those first that the index has as last active; OpenSearch shows no page beyond either."""
 _LINES_AT_ONCE = 1000
+_READ_AT_ONCE = 100
 
 
 def memories(
     store: Store, clock: Clock, owner: str | None, *, offset: int, limit: int, caller: str | None = None
-) -> list[Conversation]:
-    """Conversations by their last activity, newest first, as they are now.
+) -> Iterator[Conversation]:
+    """Conversations by their last activity, newest first, as they are now, read by and by.
 
     ``owner`` is ``None`` for all owners' (then by the hour, as the index of all has them, and by the very time within
     what is looked at); ``caller`` is whose new ones are never missing then.
     """
-    lines = _lines(standing_memories(store, clock, owner, caller=caller))
-    return _read(store, clock, lines[offset : offset + limit])
+    present = sorted(standing_memories(store, clock, owner, caller=caller), key=_rank, reverse=True)
+    return read_memories(store, clock, [activity.conversation_id for activity in present[offset : offset + limit]])
 
 
-def memories_after(
-    store: Store, clock: Clock, owner: str | None, *, cursor: str | None, limit: int, caller: str | None = None
-) -> tuple[list[Conversation], str | None]:
-    """The same by a cursor: what moves to the front meanwhile moves nothing else into a page, or out of one.
-
-    Raises:
-        InvalidCursorError: the cursor is not of this query.
-    """
-    scope = EVERYBODY if owner is None else owner
-    after = cursors.to_conversations(cursor, scope) if cursor else None
-    lines = _lines(standing_memories(store, clock, owner, caller=caller))
-    following = [line for line in lines if after is None or _rank(line) < _rank(after)]
-    page = following[:limit]
-    more = cursors.of_conversations(scope, page[-1]) if len(following) > limit else None
-    return _read(store, clock, page), more
+def read_memories(store: Store, clock: Clock, conversation_ids: Sequence[str]) -> Iterator[Conversation]:
+    """Those of these conversations that stand, in this order, read by and by: each may have much said of it."""
+    for first in range(0, len(conversation_ids), _READ_AT_ONCE):
+        some = conversation_ids[first : first + _READ_AT_ONCE]
+        found = store.conversations(some)
+        yield from (found[id_] for id_ in some if id_ in found and found[id_].stands(clock.now_ns()))
 
 
 def standing_memories(store: Store, clock: Clock, owner: str | None, *, caller: str | None = None) -> list[Activity]:
@@ -70,17 +61,5 @@ def _indexed(store: Store, clock: Clock, owner: str | None) -> Iterator[Listed]:
         after = found[-1]
 
 
-def _lines(activities: list[Activity]) -> list[Listed]:
-    lines = [Listed(activity.updated_at, activity.conversation_id) for activity in activities]
-    return sorted(lines, key=_rank, reverse=True)
-
-
-def _rank(line: Listed) -> tuple[str, str]:
-    return line.sort_key, line.conversation_id
-
-
-def _read(store: Store, clock: Clock, lines: list[Listed]) -> list[Conversation]:
-    found = store.conversations(line.conversation_id for line in lines)
-    now_ns = clock.now_ns()
-    read = (found.get(line.conversation_id) for line in lines)
-    return [conversation for conversation in read if conversation and conversation.stands(now_ns)]
+def _rank(activity: Activity) -> tuple[str, str]:
+    return activity.updated_at, activity.conversation_id

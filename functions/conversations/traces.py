@@ -4,7 +4,7 @@ A trace is numbered by the conversation's head in the transaction that writes it
 the index has not got yet is known and read by id, as are those that were changed lately.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +13,14 @@ from conversations.access import snapshot_of, standing
 from conversations.clock import NANOSECONDS, Clock, to_timestamp
 from conversations.content import visible
 from conversations.creating import expires_at
-from conversations.errors import AlreadyStoredError, BusyError, InvalidRequestError, LostPinError, TooLargeError
+from conversations.errors import AlreadyStoredError, BusyError, InvalidRequestError, LostPinError
+from conversations.interactions import leads
 from conversations.model import Conversation, Trace
 from conversations.retrying import until_written
 from conversations.store import Store
 
 LOWEST_NUMBER, HIGHEST_NUMBER = -(2**31), 2**31 - 1
-LARGEST_PAGE = 6_000_000
-"""How much text a page of traces may hold, in code points: more fits into no answer."""
-_LOADED_AT_ONCE = 8
+_LOADED_AT_ONCE = 8  # traces are up to 5 MB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def add_trace(store: Store, clock: Clock, *, owner: str | None, conversation_id:
 
     Raises:
         NotFoundError: the conversation is not there for this owner; ``ForeignError`` if it is somebody else's.
-        InvalidRequestError: the parent is no message of this conversation, or the number has more than 32 bits.
+        InvalidRequestError: the parent leads no interaction of this conversation, or the number has more than 32 bits.
         BusyError: too many write the same conversation.
     """
     if not LOWEST_NUMBER <= new.number <= HIGHEST_NUMBER:
@@ -79,7 +78,7 @@ class _Adding:
         snapshot = snapshot_of(self._store, self._conversation_id, messages=[self._new.parent_id])
         head = standing(snapshot, self._owner, self._clock.now_ns())
         parent = snapshot.messages.get(self._new.parent_id)
-        if parent is None or parent.conversation_id != head.chain_id:
+        if parent is None or not leads(parent) or parent.conversation_id != head.chain_id:
             raise InvalidRequestError("A trace's parent must be a message of its conversation.", field="parent")
         trace = self._placed(head)
         self._tried.append(trace)
@@ -108,29 +107,16 @@ class _Adding:
         self._store.remove_objects(sorted(keys - {written.large_key if written else None}))
 
 
-def traces(store: Store, head: Conversation, parent_id: str, *, offset: int, limit: int) -> list[Trace]:
-    """A message's traces by number, then in the order of their writing.
-
-    Raises:
-        TooLargeError: they are larger than an answer may be.
-    """
+def traces(store: Store, head: Conversation, parent_id: str, *, offset: int, limit: int) -> Iterator[Trace]:
+    """A message's traces by number, then in the order of their writing. Their bulky parts are read by and by."""
     if ids.chain_of(parent_id) != head.chain_id:
-        return []
+        return
     known = {trace.id: trace for trace in store.indexed_traces(parent_id, limit=offset + limit)}
     known |= {trace.id: trace for trace in _lately(store, head, known) if trace.parent_id == parent_id}
     ordered = sorted(known.values(), key=lambda trace: (trace.number, trace.ordinal))
     page = ordered[offset : offset + limit]
-    whole: list[Trace] = []
     for first in range(0, len(page), _LOADED_AT_ONCE):
-        whole += store.load_traces(page[first : first + _LOADED_AT_ONCE])
-        if sum(map(_size, whole)) > LARGEST_PAGE:
-            raise TooLargeError("The traces are larger than an answer may be; ask for fewer.", field="limit")
-    return whole
-
-
-def traces_after(store: Store, head: Conversation, ordinal: int) -> dict[str, Trace]:
-    """The traces of a chain that were written after so many (consistent)."""
-    return store.traces(ids.trace_id(head.chain_id, number) for number in range(ordinal + 1, head.notes.traces + 1))
+        yield from store.load_traces(page[first : first + _LOADED_AT_ONCE])
 
 
 def _lately(store: Store, head: Conversation, known: Mapping[str, Trace]) -> list[Trace]:
@@ -171,7 +157,3 @@ def _moved(head: Conversation, trace: Trace, now_ns: int) -> Conversation:
         expires_at=expires_at(head.ttl_days, now_ns),
         cleared_at=None,
     )
-
-
-def _size(trace: Trace) -> int:
-    return sum(len(text) for text in (trace.input, trace.response, trace.prompt_template, trace.origin) if text)

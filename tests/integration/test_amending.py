@@ -147,7 +147,7 @@ def test_a_trace_is_changed_in_place(
     assert (changed.version, changed.number, changed.parent_id) == (3, 1, parent)
     assert _read(lagging, clock, trace_id) == changed
     head = read_head(lagging, clock, owner=None, conversation_id=conversation_id)
-    assert traces(lagging, head, parent, offset=0, limit=9) == [changed]
+    assert list(traces(lagging, head, parent, offset=0, limit=9)) == [changed]
     assert s3.list_objects_v2(Bucket=tables.bodies)["KeyCount"] == 0
 
 
@@ -401,4 +401,4 @@ def test_whatever_is_done_whenever_pages_show_what_is_true(
         head = read_head(lagging, clock, owner=None, conversation_id=conversation_id)
         page = interactions(lagging, head, offset=0, limit=100)
         assert {one.id: one.response for one in page} == wanted
-        assert len(traces(lagging, head, first, offset=0, limit=100)) == numbers
+        assert len(list(traces(lagging, head, first, offset=0, limit=100))) == numbers

@@ -123,7 +123,7 @@ def test_authors_may_call_their_messages_as_answers_and_traces_are_called(
     named = [api.say(conversation_id, name, clientMessageId=name)["id"] for name in ("response", "trace", "turn")]
     api.say(conversation_id, "an answer", "assistant", associatedUserMessageId=named[0])
 
-    found = interactions(lagging, head(conversation_id), offset=0, limit=9)
+    found = list(interactions(lagging, head(conversation_id), offset=0, limit=9))
 
     assert [(one.id, one.input) for one in found] == list(zip(named, ("response", "trace", "turn"), strict=True))
     assert found[0].response == "an answer"
@@ -139,8 +139,8 @@ def test_messages_of_our_own_api_are_interactions(api: Api, head: Any, lagging: 
     api.say(conversation_id, "I see", "assistant")
     api.say(conversation_id, "second", clientMessageId="response")
 
-    found = interactions(lagging, head(conversation_id), offset=0, limit=10)
-    newest_first = interactions(lagging, head(conversation_id), offset=0, limit=10, newest_first=True)
+    found = list(interactions(lagging, head(conversation_id), offset=0, limit=10))
+    newest_first = list(interactions(lagging, head(conversation_id), offset=0, limit=10, newest_first=True))
 
     shown = [(one.prompt_template, one.input, one.response) for one in found]
     assert shown == [("be brief", None, None), (None, "first", "welcome"), (None, "r", "I see"), (None, "second", None)]
@@ -188,7 +188,7 @@ def test_a_page_costs_a_query_and_at_most_one_read_of_answers(
 
     standing = head(conversation_id)
     calls.clear()
-    found = interactions(lagging, standing, offset=0, limit=6)
+    found = list(interactions(lagging, standing, offset=0, limit=6))
 
     assert len(found) == 6
     assert [name.rpartition(".")[2] for name in calls] == ["Query", "BatchGetItem"]
@@ -212,7 +212,7 @@ def test_twenty_at_once_lose_nothing(api: Api, add: Add, head: Any, lagging: Lag
     with ThreadPoolExecutor(10) as pool:
         added = list(pool.map(lambda place: add(conversation_id, input=f"q{place}", response=f"a{place}"), range(20)))
 
-    found = interactions(lagging, head(conversation_id), offset=0, limit=50)
+    found = list(interactions(lagging, head(conversation_id), offset=0, limit=50))
     assert sorted(one.id for one in found) == sorted(added)
     assert all(one.response == (one.input or "").replace("q", "a") for one in found)
     assert api.call("GET", f"/conversations/{conversation_id}").body["messageCount"] == 40

@@ -6,7 +6,7 @@ import pytest
 
 from conversations.amending import InteractionChange, change_interaction
 from conversations.clock import to_timestamp
-from conversations.memories import memories, memories_after
+from conversations.memories import memories
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.integration.conftest import TestClock
@@ -44,22 +44,6 @@ def test_the_order_is_that_of_the_present_whatever_the_index_has(
     [renamed] = memories(lagging, clock, owner, offset=1, limit=1, caller="alice")
     assert renamed.about is not None
     assert renamed.about.name == "moves it, too"
-
-
-@pytest.mark.parametrize("owner", ["alice", None])
-def test_a_cursor_stays_in_its_place_while_others_write(
-    alice: Api, lagging: LaggingStore, clock: TestClock, owner: str | None
-) -> None:
-    made = [alice.create() for _ in range(7)]
-    first, cursor = memories_after(lagging, clock, owner, cursor=None, limit=3, caller="alice")
-    alice.create()
-    alice.say(made[5], "shown already")
-    alice.call("DELETE", f"/conversations/{made[3]}")
-
-    second, last = memories_after(lagging, clock, owner, cursor=cursor, limit=3, caller="alice")
-
-    assert [one.id for one in (*first, *second)] == [made[place] for place in (6, 5, 4, 2, 1, 0)]
-    assert last is None
 
 
 def test_an_expired_one_is_not_listed(alice: Api, lagging: LaggingStore, clock: TestClock) -> None:

@@ -33,7 +33,7 @@ def trace(lagging: LaggingStore, clock: TestClock) -> Callable[..., str]:
 def listed(lagging: LaggingStore, clock: TestClock) -> Callable[..., list[Trace]]:
     def found(parent_id: str, offset: int = 0, limit: int = 100) -> list[Trace]:
         head = read_head(lagging, clock, owner=None, conversation_id=parent_id[:20])
-        return traces(lagging, head, parent_id, offset=offset, limit=limit)
+        return list(traces(lagging, head, parent_id, offset=offset, limit=limit))
 
     return found
 

@@ -19,7 +19,6 @@ from conversations.access import read_head
 from conversations.codec import to_json
 from conversations.errors import ForeignError, NotFoundError
 from conversations.interactions import Interaction, NewInteraction
-from conversations.model import Conversation
 
 
 def create(request: Request) -> Action:
@@ -39,13 +38,10 @@ def _conversations(request: Request, asked: PageAsked) -> Mapping[str, Any]:
     store, clock = request.memory.store, request.memory.clock
     scope, caller = request.caller.scope, request.caller.owner
     all_of_them = listing.memories(store, clock, scope, offset=0, limit=RESULT_WINDOW, caller=caller)
-    newest_first = sorted(all_of_them, key=_by_creation, reverse=True)
-    found = newest_first[asked.offset : asked.offset + asked.size]
+    newest_first = sorted(((one.created_at, one.id) for one in all_of_them), reverse=True)
+    page = [id_ for _, id_ in newest_first[asked.offset : asked.offset + asked.size]]
+    found = listing.read_memories(store, clock, page)
     return paging.envelope("conversations", paging.fitting(found, shapes.conversation), asked)
-
-
-def _by_creation(conversation: Conversation) -> tuple[str, str]:
-    return conversation.created_at, conversation.id
 
 
 def add(request: Request, conversation_id: str) -> Action:
@@ -76,12 +72,8 @@ def _interactions(request: Request, conversation_id: str, asked: PageAsked) -> M
         head = read_head(store, clock, owner=request.caller.scope, conversation_id=conversation_id)
     except NotFoundError:
         return {"interactions": []}
-    found = paging.read_fitting(
-        lambda limit: stored.interactions(store, head, offset=asked.offset, limit=limit, newest_first=True),
-        asked.size,
-        _shown,
-    )
-    return paging.envelope("interactions", found, asked)
+    found = stored.interactions(store, head, offset=asked.offset, limit=asked.size, newest_first=True)
+    return paging.envelope("interactions", paging.fitting(found, _shown), asked)
 
 
 def _shown(found: Interaction) -> dict[str, Any]:

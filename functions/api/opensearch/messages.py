@@ -1,6 +1,6 @@
 """Routes of messages: our interactions, and traces."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,13 +44,8 @@ def _page(request: Request, memory_id: str, asked: PageAsked) -> Mapping[str, An
     )
     memory = head(request, memory_id)
     asked.check_window(MESSAGE_INDEX)
-    store, offset = request.memory.store, asked.offset
-    found = paging.read_fitting(
-        lambda limit: interactions.interactions(store, memory, offset=offset, limit=limit),
-        asked.size,
-        lambda one: _shown(request, one),
-    )
-    return paging.envelope("messages", found, asked)
+    found = interactions.interactions(request.memory.store, memory, offset=asked.offset, limit=asked.size)
+    return _envelope(request, "messages", found, asked)
 
 
 def get(request: Request, message_id: str) -> Action:
@@ -82,13 +77,8 @@ def _traces(request: Request, message_id: str, asked: PageAsked) -> Mapping[str,
     )
     memory, _ = _read(request, message_id)
     asked.check_window(MESSAGE_INDEX)
-    store, offset = request.memory.store, asked.offset
-    found = paging.read_fitting(
-        lambda limit: stored_traces.traces(store, memory, message_id, offset=offset, limit=limit),
-        asked.size,
-        lambda one: _shown(request, one),
-    )
-    return paging.envelope("traces", found, asked)
+    found = stored_traces.traces(request.memory.store, memory, message_id, offset=asked.offset, limit=asked.size)
+    return _envelope(request, "traces", found, asked)
 
 
 def _read(request: Request, message_id: str) -> tuple[Conversation, Interaction | Trace]:
@@ -106,6 +96,10 @@ def _access(request: Request, message_id: str, *, missing: str) -> Iterator[None
         raise no_access(request.caller.owner, "message", message_id) from error
     except NotFoundError as error:
         raise not_found(f"{missing} [{message_id}] not found") from error
+
+
+def _envelope(request: Request, name: str, found: Iterable[Interaction | Trace], asked: PageAsked) -> Mapping[str, Any]:
+    return paging.envelope(name, paging.fitting(found, lambda one: _shown(request, one)), asked)
 
 
 def _shown(request: Request, found: Interaction | Trace) -> dict[str, Any]:

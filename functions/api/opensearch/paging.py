@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from api.opensearch.parameters import PageAsked, token_of
 from api.strict_json import LARGEST_ESCAPED_BYTES, escaped_size
 from conversations.codec import to_json
-from conversations.errors import TooLargeError
 
 Item = TypeVar("Item")
 
@@ -21,7 +20,7 @@ class Part:
 
 
 def fitting(items: Iterable[Item], show: Callable[[Item], dict[str, Any]]) -> Part:
-    """As many of the first items as an answer has room for, one at least."""
+    """As many of the first items as an answer has room for, one at least. No more than one beyond is taken of them."""
     shown: list[dict[str, Any]] = []
     left = LARGEST_ESCAPED_BYTES
     for item in items:
@@ -31,24 +30,6 @@ def fitting(items: Iterable[Item], show: Callable[[Item], dict[str, Any]]) -> Pa
             return Part(shown, is_cut=True)
         shown.append(document)
     return Part(shown, is_cut=False)
-
-
-def read_fitting(read: Callable[[int], list[Item]], size: int, show: Callable[[Item], dict[str, Any]]) -> Part:
-    """The same of what ``read`` finds, which takes a number and raises ``TooLargeError`` when they are too much.
-
-    Raises:
-        TooLargeError: even the first one is.
-    """
-    limit = size
-    while True:
-        try:
-            part = fitting(read(limit), show)
-        except TooLargeError:
-            if limit == 1:
-                raise
-            limit //= 2
-        else:
-            return Part(part.shown, part.is_cut or (limit < size and len(part.shown) == limit))
 
 
 def envelope(name: str, found: Part, asked: PageAsked) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The answer on the wire: JSON as the request wants it shown."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from conversations.codec import to_json
 
 _JSON = "application/json; charset=UTF-8"
 _TEXT = "text/plain; charset=UTF-8"
+_EMPTY = re.compile(r"([\[{])([\]}],?)$", re.MULTILINE)  # at the end of a line: a text ends with its quote
 _BINARY_FORMATS = ("cbor", "smile", "application/cbor", "application/smile")
 
 
@@ -42,8 +44,8 @@ class Shown:
 def answer(body: Mapping[str, Any], shown: Shown) -> dict[str, Any]:
     """An answer that is no error, as Lambda hands it to the gateway."""
     document = filtered(dict(body), shown.filter_path) if shown.filter_path else body
-    text = _text_of(document, shown)
-    if escaped_size(text) > LARGEST_ANSWER_BYTES:
+    text = None if _is_too_long(document) else _text_of(document, shown)
+    if text is None or escaped_size(text) > LARGEST_ANSWER_BYTES:
         limit = f"{LARGEST_ANSWER_BYTES} bytes as an escaped JSON string"
         return error(
             failure(413, "content_too_long_exception", f"The answer is larger than {limit}: ask for less."), shown
@@ -63,9 +65,22 @@ def headers_only(response: dict[str, Any]) -> dict[str, Any]:
     return {**response, "body": ""}
 
 
+def _is_too_long(document: Mapping[str, Any]) -> bool:
+    """Whether its texts alone are more than an answer holds: of a search they may be as much as there is memory."""
+    left, unread = LARGEST_ANSWER_BYTES, list[Any]((document,))
+    while unread and left >= 0:
+        value = unread.pop()
+        if isinstance(value, Mapping | list):
+            unread += value.values() if isinstance(value, Mapping) else value
+        else:
+            left -= len(value) if isinstance(value, str) else 1
+    return left < 0
+
+
 def _text_of(document: Mapping[str, Any], shown: Shown) -> str:
     if shown.pretty:
-        return json.dumps(document, ensure_ascii=False, indent=2, separators=(",", " : ")) + "\n"
+        text = json.dumps(document, ensure_ascii=False, indent=2, separators=(",", " : "))
+        return _EMPTY.sub(r"\1 \2", text) + "\n"
     return to_json(document)
 
 

@@ -7,7 +7,7 @@ not move. What is made after the beginning is left to the next listing.
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -15,14 +15,13 @@ from typing import Any
 from api.opensearch.parameters import invalid_token
 from conversations import ids
 from conversations.clock import Clock, is_timestamp, to_timestamp
-from conversations.memories import standing_memories
+from conversations.memories import read_memories, standing_memories
 from conversations.model import Conversation
 from conversations.store import Store
 
 MOST_REMEMBERED = 800
 """More would make the token too long for a URL; what is forgotten may be shown twice if it moves."""
 _MARK_LENGTH = 5  # 30 bits: 10 that moved meet one of 800 by chance in one of 100,000 listings
-_READ_AT_ONCE = 100
 _KIND = "w1"
 _LONGEST = 8192
 
@@ -73,7 +72,7 @@ def following(store: Store, clock: Clock, viewer: Viewer, progress: Progress, *,
     place = progress.place
     unmoved = [rank for rank in ranks if place is None or rank < place]
     moved = [rank for rank in ranks if place is not None and rank >= place and _is_left(rank, progress)]
-    found = _read(store, clock, [id_ for _, id_ in (*unmoved, *moved)])
+    found = read_memories(store, clock, [id_ for _, id_ in (*unmoved, *moved)])
     return list(islice((one for one in found if place is None or one.created_at <= progress.began_at), size))
 
 
@@ -81,14 +80,6 @@ def _is_left(rank: Rank, progress: Progress) -> bool:
     """Whether a memory that stands before the place has not been shown."""
     updated_at, id_ = rank
     return updated_at > progress.began_at and _mark(id_) not in progress.marks
-
-
-def _read(store: Store, clock: Clock, wanted: Sequence[str]) -> Iterator[Conversation]:
-    """Those memories that stand still, read by and by."""
-    for first in range(0, len(wanted), _READ_AT_ONCE):
-        some = wanted[first : first + _READ_AT_ONCE]
-        found = store.conversations(some)
-        yield from (found[id_] for id_ in some if id_ in found and found[id_].stands(clock.now_ns()))
 
 
 def encode(viewer: Viewer, progress: Progress) -> str:

@@ -207,6 +207,11 @@ def test_parameters_of_every_request(shared: Cluster) -> None:
     assert pretty.endswith("}\n")
     assert "映画" in pretty
     assert json.loads(pretty) == shared.get(f"/{memory_id}")
+    empty = shared.memory(name="[]", additional_info={"e": {}, "l": [[], {}], "t": "a {}\u2028[]"})
+    assert shared.call("GET", f"/{empty}", pretty="", filter_path="name,additional_info").text == (
+        '{\n  "name" : "[]",\n  "additional_info" : {\n    "e" : { },\n    "l" : [\n      [ ],\n      { }\n    ],\n'
+        '    "t" : "a {}\u2028[]"\n  }\n}\n'
+    )
     assert shared.call("GET", "/unknown", pretty="true").text.startswith('{\n  "error" : {\n')
     for name in ("pretty", "human", "error_trace"):
         refused = shared.refusal("GET", f"/{memory_id}", **{name: "maybe"})

@@ -1,9 +1,11 @@
 """Messages: create, list, read and change, as OpenSearch 3.8 answers."""
 
+import os
 from typing import Any
 
 import pytest
 
+from conversations.objects import Objects
 from tests.bed.in_process import Api
 from tests.bed.messages import said
 from tests.bed.opensearch import Cluster, instant
@@ -229,6 +231,32 @@ def test_a_page_is_cut_to_what_an_answer_may_hold(cluster: Cluster) -> None:
     second = cluster.messages(memory_id, next_token=first["next_token"])
     assert [text[0] for text in inputs(second)] == ["2"]
     assert "next_token" not in second
+
+
+@pytest.mark.parametrize("of_traces", [False, True])
+def test_no_more_is_read_than_an_answer_may_hold(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, of_traces: bool
+) -> None:
+    """However large the page is that is asked for: of what is said about them, too."""
+    memory_id = cluster.memory()
+    parent = cluster.message(memory_id, input="q")
+    large = {"large": os.urandom(900_000).hex()}
+    for number in range(12):
+        of_trace = {"parent_message_id": parent, "trace_number": number} if of_traces else {}
+        cluster.message(memory_id, input=f"{number}", additional_info=large, **of_trace)
+    read: list[str] = []
+    get = Objects.get
+
+    def counted(objects: Objects, keys: list[str]) -> dict[str, bytes]:
+        read.extend(keys)
+        return get(objects, keys)
+
+    monkeypatch.setattr(Objects, "get", counted)
+
+    page = cluster.get(f"/message/{parent}/traces" if of_traces else f"/{memory_id}/messages", max_results=1000)
+
+    assert page["next_token"] == (2 if of_traces else 3)
+    assert len(read) <= 8
 
 
 # Change

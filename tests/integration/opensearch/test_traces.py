@@ -101,6 +101,17 @@ def test_a_trace_moves_the_time_of_its_memory_and_can_be_changed(shared: Cluster
     assert instant(found["updated_time"]) > instant(found["create_time"])
 
 
+def test_a_trace_of_what_is_no_message_here_is_refused(shared: Cluster) -> None:
+    memory_id = shared.memory()
+    parent = shared.message(memory_id, input="q", response="r")
+    of_parent = trace(shared, memory_id, parent, 1)
+
+    for other in (f"{parent}.response", of_parent, f"{parent}.turn", "", " "):
+        body = {"input": "t", "parent_message_id": other, "trace_number": 2}
+        assert shared.refusal("POST", f"/{memory_id}/messages", body)[:2] == (400, "illegal_argument_exception")
+    assert {hit["_id"] for hit in shared.search(f"/{memory_id}")["hits"]} == {parent, of_parent}
+
+
 @pytest.mark.parametrize("parent", ["unknown", "of another memory"])
 def test_a_trace_of_a_message_that_is_not_in_its_memory_is_refused(shared: Cluster, parent: str) -> None:
     memory_id = shared.memory()
