@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from conversations import ids
 from conversations.chain import BEGINNING, Place, forward
-from conversations.interactions import Interaction, leads
+from conversations.interactions import Interaction
 from conversations.model import Conversation, Message
 from conversations.search import DocumentError, Index
 from conversations.search_documents import (
@@ -20,7 +20,6 @@ from conversations.store import Activity, Store
 
 _AT_ONCE = 16  # messages whose bulky parts are read together: they are up to 5 MB each
 _TRACES_AT_ONCE = 96
-_MOST_OPEN = 200  # messages that are kept in hand until their answer comes
 _CONVERSATIONS_AT_ONCE = 100
 _BYTES_BESIDE = 300  # what is kept of a document beside the index
 
@@ -75,7 +74,7 @@ class MessageIndex(KeptIndex):
         self._traces = 0
         self._changes: int | None = None  # of which all that was read tells; none while it has read nothing
         self._leading: list[str] = []  # by position: the id of the interaction that the message belongs to
-        self._open: dict[str, Message] = {}
+        self._in_hand: dict[str, Message] = {}  # the last message read, whose answer is likely to come next
 
     def explains(self, head: Conversation) -> bool:
         """Whether the head tells all that has happened since: else everything is to be read again."""
@@ -109,20 +108,14 @@ class MessageIndex(KeptIndex):
 
     def _enter_messages(self, store: Store, messages: Sequence[Message]) -> None:
         """Enter the interactions that messages, which follow those read so far, belong to."""
-        read = {message.id: message for message in store.load(messages)}
+        read = self._in_hand | {message.id: message for message in store.load(messages)}
         leading = [ids.question_of(message.id) or message.id for message in messages]
-        self._open |= {message.id: message for message in read.values() if leads(message)}
         touched = dict.fromkeys(leading)
-        elsewhere = [id_ for id_ in touched if id_ not in self._open]
-        self._open |= {m.id: m for m in store.load(list(store.messages(elsewhere).values()))} if elsewhere else {}
-        for id_ in touched:
-            answer = read.get(ids.response_id(id_))
-            if id_ in self._open:
-                self._enter_interaction(Interaction(self._open[id_], answer))
-            if answer is not None:
-                self._open.pop(id_, None)
-        for id_ in list(islice(self._open, max(0, len(self._open) - _MOST_OPEN))):
-            del self._open[id_]
+        elsewhere = [id_ for id_ in touched if id_ not in read]
+        read |= {m.id: m for m in store.load(list(store.messages(elsewhere).values()))} if elsewhere else {}
+        for id_ in filter(read.__contains__, touched):
+            self._enter_interaction(Interaction(read[id_], read.get(ids.response_id(id_))))
+        self._in_hand = {messages[-1].id: read[messages[-1].id]}
         self._leading += leading
 
     def _read_traces(self, store: Store, head: Conversation) -> None:
@@ -137,7 +130,7 @@ class MessageIndex(KeptIndex):
         leading = list(dict.fromkeys(self._leading[place - 1] for place in within))
         found = store.messages(part for id_ in leading for part in (id_, ids.response_id(id_))) if leading else {}
         for id_ in filter(found.__contains__, leading):
-            self._open.pop(id_, None)
+            self._in_hand.pop(id_, None)
             pair = [found[part] for part in (id_, ids.response_id(id_)) if part in found]
             self._enter_interaction(Interaction(*store.load(pair)))
         self._enter_traces(store, [-place for place in places if place < 0])

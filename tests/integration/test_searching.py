@@ -1,6 +1,8 @@
 """Searching stored messages and conversations: complete, true to the present, and reading only what is new."""
 
 import os
+import tracemalloc
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -200,6 +202,22 @@ def test_what_is_large_is_found(memory: Memory) -> None:
     assert memory.ids({"bool": {"must": [{"match": {"input": "needle"}}, {"match": {"response": "haystack"}}]}}) == [
         one
     ]
+
+
+def test_of_messages_only_what_is_found_is_kept(memory: Memory) -> None:
+    """The index tells how much memory it takes; what no index holds must not take any."""
+    image = {"image": {"format": "png", "source": {"bytes": b64encode(os.urandom(300_000)).decode()}}}
+    path = f"/conversations/{memory.id}/messages"
+    for number in range(12):
+        body = {"role": "user", "content": [{"text": f"picture {number}"}, image]}
+        assert memory.api.call("POST", path, body).status == 201
+    tracemalloc.start()
+
+    assert len(memory.ids({"match": {"input": "picture"}})) == 12
+
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < 2_000_000
 
 
 def test_a_search_that_fails_half_way_goes_on_from_there(memory: Memory, own_dynamodb: Any, calls: list[str]) -> None:
