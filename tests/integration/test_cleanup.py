@@ -24,6 +24,7 @@ from conversations.model import Message, Trace
 from conversations.traces import NewTrace, add_trace
 from tests.bed.cleanup import PLENTY_MS, Cleanup, MemoryQueue, Populate
 from tests.bed.in_process import Api
+from tests.bed.opensearch import Cluster
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
 
@@ -584,3 +585,30 @@ def test_what_a_clear_hides_is_removed_once_and_later_appends_are_no_work(
     assert kept["id"] in cleanup.contents().messages
     assert cleanup.contents().objects == []
     assert api.call("GET", f"/conversations/{conversation_id}").body["messageCount"] == 2
+
+
+@pytest.mark.slow
+def test_a_memory_beyond_the_reach_of_pages_is_deleted_whole(
+    api: Api, cleanup: Cleanup, populate: Populate, own_dynamodb: Any
+) -> None:
+    """OpenSearch pages through what it deletes, and so never gets behind the 10,000th message; traces it leaves."""
+    memory_id = populate()
+    cluster = Cluster(api)
+    message_id = cluster.message(memory_id, input="q", response="a")
+    for number in range(3):
+        cluster.message(memory_id, input="t", parent_message_id=message_id, trace_number=number)
+    item = own_dynamodb.get_item(TableName=cleanup.tables.messages, Key={"id": {"S": message_id}})["Item"]
+    copies = [
+        item | {"id": {"S": f"{memory_id}.{number}"}, "createdAt": {"S": f"2026-01-01T00:00:00.{number:09}Z"}}
+        for number in range(10_500)
+    ]
+    for first in range(0, len(copies), 25):
+        puts = [{"PutRequest": {"Item": copy}} for copy in copies[first : first + 25]]
+        written = own_dynamodb.batch_write_item(RequestItems={cleanup.tables.messages: puts})
+        assert not written["UnprocessedItems"]
+
+    assert cluster.delete(f"/{memory_id}") == {"success": True}
+
+    assert cluster.get() == {"memories": []}
+    cleanup.settle()
+    assert cleanup.contents().of(memory_id) == []
