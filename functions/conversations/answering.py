@@ -7,6 +7,8 @@ one over our own store (``conversations.attempt``).
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
+from random import SystemRandom
 from typing import Any, Literal, Protocol
 
 from conversations.clock import NANOSECONDS, Clock
@@ -32,8 +34,11 @@ from conversations.windows import measured
 MOST_ROUNDS = 10
 SHRINKS = (1 / 2, 1 / 4)
 """To what part a history is cut that the model finds too long, and then again, unless the model says what would fit."""
+PAUSES_S = (2.0, 8.0, 30.0)
+"""The longest waits before a model that is not available is asked again within an invocation."""
 Outcome = Literal["complete", "failed", "superseded"]
 _NO_MORE = "The limit of tool uses for one message is reached: answer with what is known."
+_random = SystemRandom()
 
 
 class Attempt(Protocol):
@@ -78,7 +83,8 @@ class Asking:
     """How the model is asked: ``inference_configuration`` is the deployment's, ``inference_asked`` the event's.
 
     ``tools`` are those that are called here, ``client_tools`` (``{name, description?, inputSchema?}``) come with the
-    event; those of the message are in the history.
+    event; those of the message are in the history. ``keeps_tool_calls`` says that a continuation will know what the
+    tools of this turn did.
     """
 
     model_id: str
@@ -89,6 +95,7 @@ class Asking:
     client_tools: Sequence[Mapping[str, Any]] = ()
     tools: Sequence[Tool] = ()
     most_rounds: int = MOST_ROUNDS
+    keeps_tool_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,25 +158,45 @@ class _Work:
         first = history = self._ask(request, history)
         rounds: list[dict[str, Any]] = []  # what comes after the history in this turn
         while uses := self.said.tool_uses(but_for=clients):
+            asks_client = self.said.asks_client(clients)
+            if asks_client and not self._asking.keeps_tool_calls:
+                self.said.end_round(without=uses)  # the model would ask for them again
+                break
             results = self._use(uses)
             rounds += [{"role": "assistant", "content": self.said.sent}, {"role": "user", "content": results}]
-            if self.said.asks_client(clients):
+            if asks_client:
                 break
             history = self._ask(_unforced(request), history, rounds)
         self._attempt.finish(self.said.answer(self._asking.model_id, self._measured(first)))
         return Answered("complete", self._attempt.number, first.repairs, self.said.usage)
 
     def _ask(self, request: ModelRequest, history: History, rounds: Sequence[Mapping[str, Any]] = ()) -> History:
-        """One round; returns the history that the model was sent, which is shorter if it refused more."""
+        """One round; returns the history that the model was sent, which is shorter if it refused more.
+
+        Once tools have been used a model that is not available is waited for, since another attempt would use them
+        again.
+        """
         self.said.begin_round()
+        pauses = chain(PAUSES_S if rounds else (), repeat(None))
         while True:
             prompt = history.prompt
             try:
                 self._hear(replace(request, system=prompt.system, messages=[*prompt.messages, *rounds]))
             except InputTooLongError as error:
                 history = self._shorter(history, error)
+            except ModelUnavailableError:
+                pause_s = next(pauses)
+                if pause_s is None or self.said.has_begun or pause_s >= self._seconds_left:
+                    raise
+                self._pause(_random.uniform(pause_s / 2, pause_s))
             else:
                 return history
+
+    def _pause(self, seconds: float) -> None:
+        until_ns = self._clock.now_ns() + int(seconds * NANOSECONDS)
+        while (left_ns := until_ns - self._clock.now_ns()) > 0:
+            self._clock.sleep(min(left_ns / NANOSECONDS, self._seconds_to_wait()))
+            self._follow(None)
 
     def _hear(self, request: ModelRequest) -> None:
         with closing(in_time(self._model.ask(request), self._seconds_to_wait)) as events:
@@ -218,8 +245,11 @@ class _Work:
         self._attempt.follow(self.said, event)
 
     def _seconds_to_wait(self) -> float:
-        left_s = (self._give_up_at_ns - self._clock.now_ns()) / NANOSECONDS
-        return max(0.0, min(left_s, self._attempt.seconds_to_wait()))
+        return max(0.0, min(self._seconds_left, self._attempt.seconds_to_wait()))
+
+    @property
+    def _seconds_left(self) -> float:
+        return (self._give_up_at_ns - self._clock.now_ns()) / NANOSECONDS
 
 
 def _unforced(request: ModelRequest) -> ModelRequest:

@@ -52,6 +52,7 @@ class Said:
 
     def __init__(self) -> None:
         self.rounds = 0
+        self._ended_round: int | None = None
         self._reply = Reply()
         self._content: list[Block] = []  # of the rounds that are over
         self._tool_calls: list[ToolCall] = []
@@ -76,9 +77,7 @@ class Said:
     def take_results(self, given: Sequence[ToolResult]) -> list[Block]:
         """Keep what tools have come to, which ends the round; returns the blocks that the model is told."""
         results = [self._fitting(result) for result in given]
-        called = {result.use.tool_use_id for result in results}
-        visible = [block for block in self._blocks() if _tool_use_id(block) not in called]
-        self._content += visible
+        self.end_round(without=[result.use for result in results])
         self._tool_calls += [
             {
                 "toolUseId": result.use.tool_use_id,
@@ -92,6 +91,12 @@ class Said:
             for result in results
         ]
         return [result.block for result in results]
+
+    def end_round(self, *, without: Sequence[ToolUse]) -> None:
+        """Nothing more comes of this round; what is shown of it is all but these uses."""
+        left_out = {use.tool_use_id for use in without}
+        self._content += [block for block in self._blocks() if _tool_use_id(block) not in left_out]
+        self._ended_round = self.rounds
 
     def _fitting(self, result: ToolResult) -> ToolResult:
         """The result, if there is room for it beside those that are kept already."""
@@ -183,7 +188,7 @@ class Said:
     @property
     def _is_taken(self) -> bool:
         """Whether the content of this round stands with that of the rounds before it."""
-        return bool(self._tool_calls) and self._tool_calls[-1]["round"] == self.rounds
+        return self._ended_round == self.rounds
 
     def _blocks(self) -> list[Block]:
         blocks = self._reply.content

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
 
+from conversations import answering
+from conversations.errors import ModelUnavailableError
 from conversations.lambda_tools import LambdaTools
 from conversations.registration import RegisteredTool
 from tests.bed.in_process import Api
@@ -66,6 +69,12 @@ class Service:
     def results(self, request: int = -1) -> list[dict[str, Any]]:
         """The results in the last message of a request to the model."""
         return [block["toolResult"] for block in self.model.requests[request].messages[-1]["content"]]
+
+
+@pytest.fixture(autouse=True)
+def _short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is waited for the sake of a model that is down is short."""
+    monkeypatch.setattr(answering, "PAUSES_S", (0.01, 0.02, 0.03))
 
 
 @pytest.fixture
@@ -349,6 +358,51 @@ def test_a_tool_use_that_was_cut_off_is_not_done(service: Service) -> None:
     assert (answer["content"], answer["stopReason"]) == (said("I look."), "max_tokens")
     assert service.functions.events == []
     assert "toolCalls" not in answer
+
+
+def unavailable() -> Iterator[Mapping[str, Any]]:
+    yield {"messageStart": {"role": "assistant"}}
+    raise ModelUnavailableError("The model is not available.")
+
+
+def test_tools_are_not_used_again_because_the_model_is_not_available_for_a_while(service: Service) -> None:
+    uses = asks(("t1", "weather", {"city": "Turin"}), text="I look.")
+    service.model.scripts = [uses, unavailable, unavailable, lambda: deltas("It is blue.")]
+    followed = service.turn("How is it?")
+
+    assert followed["message"]["content"] == [{"text": "I look."}, {"text": "It is blue."}]
+    assert followed["turn"]["attempt"] == 1
+    assert len(service.functions.events) == 1
+    assert service.model.requests[3] == service.model.requests[1]
+
+
+def test_a_model_that_stays_away_after_tools_were_used_is_asked_again_by_lambda(service: Service) -> None:
+    service.model.scripts = [asks(("t1", "weather", {"city": "Turin"})), *[unavailable] * (1 + len(answering.PAUSES_S))]
+    with pytest.raises(ModelUnavailableError):
+        service.turn("How is it?")
+    assert service.model.scripts == []
+
+    service.worker.answer(dict(service.api.invocations.descriptors[-1]), PLENTY_MS)
+
+    answered = service.api.call("GET", f"{service.path}/messages").body["messages"][-1]
+    assert answered["content"] == said("done")
+
+
+def test_a_turn_is_cancelled_while_the_model_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "PAUSES_S", (RELEASED_AFTER_S,))
+    service.model.scripts = [asks(("t1", "weather", {"city": "Turin"})), unavailable]
+    asked = service.api.call("POST", f"{service.path}/turns", {"content": said("q")})
+    turn = f"{service.path}/turns/{asked.body['message']['id']}"
+
+    def weather(_: dict[str, Any]) -> Any:
+        assert service.api.call("DELETE", turn).status == 200
+
+    service.played["function-weather"] = weather
+    started = time.monotonic()
+    outcome = service.worker.answer(dict(service.api.invocations.descriptors[-1]), PLENTY_MS)
+
+    assert outcome["outcome"] == "superseded"
+    assert time.monotonic() - started < RELEASED_AFTER_S / 2
 
 
 def test_a_turn_is_cancelled_while_a_tool_is_at_work(service: Service) -> None:

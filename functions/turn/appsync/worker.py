@@ -13,7 +13,7 @@ from typing import Any
 from aws_lambda_powertools.logging import Logger
 from urllib3 import PoolManager
 
-from conversations.answering import Answered, Asking, answer
+from conversations.answering import PAUSES_S, Answered, Asking, answer
 from conversations.arrange import WHOLE
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ModelUnavailableError, ServiceError
@@ -29,9 +29,6 @@ from turn.appsync.event import Channel, Task, parse_channel, parse_task
 from turn.appsync.token import subject_of
 from turn.reporting import Reports
 from turn.settings import TurnSettings
-
-PAUSES_S = (2.0, 8.0, 30.0)
-"""The longest waits before the model is asked again. Lambda would ask after one and two minutes."""
 
 _random = SystemRandom()
 
@@ -122,6 +119,7 @@ class AppSyncWorker:
             client_tools=task.client_tools,
             tools=[*data_tools, *self.toolbox.tools_for(question)],
             most_rounds=self.settings.tool_rounds,
+            keeps_tool_calls=False,  # AppSync stores what its client sees
         )
 
     def _log_fault(self, error: Exception) -> None:

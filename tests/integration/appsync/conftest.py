@@ -81,6 +81,7 @@ def _model(_bedrock: ScriptedBedrock) -> Iterator[BedrockModel]:
 @pytest.fixture(autouse=True)
 def _short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for the sake of people and of an API that is down is short."""
+    monkeypatch.setattr("conversations.answering.PAUSES_S", (0.01, 0.02, 0.03))
     monkeypatch.setattr("turn.appsync.attempt._ERROR_WITHIN_S", 0.3)
     monkeypatch.setattr("turn.appsync.attempt.SLOW_NS", NANOSECONDS // 2)
     monkeypatch.setattr("turn.appsync.chunks.SLOW_NS", NANOSECONDS // 2)

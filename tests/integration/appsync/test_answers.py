@@ -12,7 +12,7 @@ from conversations.tool_use import ToolUse as ToolUsed
 from conversations.turns import Question
 from tests.bed.appsync import AppSync, Fault, ListedMessages
 from tests.bed.messages import complaints, said
-from tests.bed.replies import Hold, Pause, Raw, Reasoning, Reply, Step, Text, ToolUse, text, tool_use
+from tests.bed.replies import Hold, Pause, Raw, Reasoning, Reply, Step, Text, ToolUse, text, throttled, tool_use
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.appsync.conftest import Turns
 
@@ -247,13 +247,22 @@ def test_a_client_tool_is_asked_of_the_client(appsync: AppSync, bedrock: Scripte
 def test_beside_a_data_tool_the_client_tool_alone_is_shown(
     appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
 ) -> None:
-    both = [ToolUse("thermometer", {"city": "Turin"}, "t1"), ToolUse("weather", {"city": "Turin"}, "t2")]
-    bedrock.script(Reply([Text(["Look: "]), *both], stop_reason="tool_use"))
+    """The others are not done: AppSync would keep nothing of it, and the model asks for them again."""
+    calls = _Calls()
+    turns.worker = replace(turns.worker, toolbox=calls)
+    uses = [
+        ToolUse("thermometer", {"city": "Turin"}, "t1"),
+        ToolUse("registered", {}, "t2"),
+        ToolUse("weather", {"city": "Turin"}, "t3"),
+        ToolUse("imagined", {}, "t4"),
+    ]
+    bedrock.script(Reply([Text(["Look: "]), *uses], stop_reason="tool_use"))
 
     assert turns.answer(toolsConfiguration=TOOLS) == "complete"
 
-    assert [block.get("toolUse", {}).get("toolUseId") for block in _whole(appsync.published[-1])] == [None, "t2"]
-    assert len(bedrock.requests) == 1
+    assert [block.get("toolUse", {}).get("toolUseId") for block in _whole(appsync.published[-1])] == [None, "t3"]
+    assert [request.operation for request in appsync.requests if request.operation == "ToolQuery"] == []
+    assert (calls.used, len(bedrock.requests)) == ([], 1)
 
 
 def test_the_result_of_a_client_tool_continues_the_turn(
@@ -271,6 +280,19 @@ def test_the_result_of_a_client_tool_continues_the_turn(
     messages = bedrock.requests[1].body["messages"]
     assert complaints(messages) == []
     assert messages[2]["content"][0]["toolResult"]["content"] == [{"json": {"sun": True}}]
+
+
+def test_tools_are_not_used_again_because_the_model_is_not_available_for_a_while(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    tools = {"dataTools": [TEMPERATURE]}
+    bedrock.script(tool_use("thermometer", {"city": "Turin"}, before="Look: "), throttled(), throttled(), text("5 C"))
+
+    assert turns.answer(toolsConfiguration=tools) == "complete"
+
+    assert turns.outcomes == [{"outcome": "complete", "attempt": 1}]
+    assert appsync.text == "Look: 5 C"
+    assert [request.operation for request in appsync.requests].count("ToolQuery") == 1
 
 
 def test_tools_of_one_name_are_refused_as_the_client_is_told(appsync: AppSync, turns: Turns) -> None:
@@ -369,12 +391,14 @@ class _Calls:
 
     def __init__(self) -> None:
         self.questions: list[Question] = []
+        self.used: list[str] = []
 
     def tools_for(self, question: Question) -> "list[_Calls]":
         self.questions.append(question)
         return [self]
 
     def call(self, use: ToolUsed) -> list[Any]:
+        self.used.append(use.name)
         return [{"text": f"{use.name} was used"}]
 
 
