@@ -41,6 +41,7 @@ _COUNTS = (  # and which group is the prompt's count, the answer's, and the most
 _LARGEST_PART = 0.95
 # botocore reads an event stream from urllib3 itself, whose errors it does not make its own there.
 _BROKEN = (AwsConnectionError, HTTPClientError, HTTPError, ParserError)
+_RESOURCE = re.compile(r"arn:[^\s,;\"')]+")
 _FORBIDDEN = frozenset(("AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException"))
 
 
@@ -120,7 +121,8 @@ def _translated(error: Mapping[str, str]) -> ModelError:
         return ModelUnavailableError(f"The model is not available ({code}).")
     if code in _FORBIDDEN:  # its message names roles and accounts
         return ModelError(f"This deployment may not use the model ({code}).")
-    text = f"{code}: {error.get('Message', '')}".strip(": ")
+    message = _RESOURCE.sub("(a resource)", error.get("Message", ""))  # it names the account
+    text = f"{code}: {message}".strip(": ")
     return InputTooLongError(text, _fitting_part(text)) if _TOO_LONG.search(text) else ModelError(text)
 
 

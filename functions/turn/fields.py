@@ -1,5 +1,6 @@
 """Members of an event by their kinds; each is refused with an error that names it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from conversations.history_query import DEFAULT_LIST_LIMIT
 from conversations.language_model import Features
 
 LONGEST_TEXT = 100_000
+_REGION = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def object_in(parent: Mapping[str, Any], name: str, prefix: str = "") -> Mapping[str, Any]:
@@ -40,6 +42,15 @@ def text_in(parent: Mapping[str, Any], name: str, *, longest: int, prefix: str =
 def optional_text_in(parent: Mapping[str, Any], name: str, prefix: str = "") -> str | None:
     """As ``text_in``; ``None`` if it is missing or ``null``."""
     return None if parent.get(name) is None else text_in(parent, name, longest=LONGEST_TEXT, prefix=prefix)
+
+
+def region_in(model: Mapping[str, Any]) -> str | None:
+    """The region of ``modelConfiguration``. It becomes a part of a host's name."""
+    region = optional_text_in(model, "region", "modelConfiguration.")
+    if region is not None and not _REGION.fullmatch(region):
+        name = "modelConfiguration.region"
+        raise InvalidRequestError(f"{name} must be the name of a region.", field=name)
+    return region
 
 
 def list_limit_in(query: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ from aws_lambda_powertools.metrics import Metrics
 
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
+from conversations.clock import NANOSECONDS
 from conversations.errors import ModelUnavailableError
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
@@ -112,11 +113,12 @@ def test_what_passes_is_asked_again_by_lambda(service: Service, bedrock: Scripte
         (Reply([Text(["half"]), StreamError("modelStreamErrorException", "lost")]), "half", "lost"),
         (Reply([Text(["half"]), StreamError("validationException", "no")]), "half", "no"),
         (invalid("not that"), "", "not that"),
+        (invalid("arn:aws:bedrock:eu-west-1:123456789012:prompt/x is gone"), "", "Exception: (a resource) is gone"),
         (denied(), "", "may not use the model"),
     ],
     ids=[
         *("cut before its stop event", "connection breaks", "at once"),
-        *("an exception in it", "refused in it", "refused", "denied"),
+        *("an exception in it", "refused in it", "refused", "names a resource", "denied"),
     ],
 )
 def test_what_the_model_would_do_again_fails_with_the_text_so_far(
@@ -233,14 +235,20 @@ def test_a_cancelled_turn_may_be_asked_again(service: Service, bedrock: Scripted
 
 
 def test_a_function_of_five_seconds_gives_a_slow_model_up_in_order(
-    service: Service, bedrock: ScriptedBedrock, clock: TestClock
+    service: Service, bedrock: ScriptedBedrock, clock: TestClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold = Hold()
     bedrock.script(Reply([Text(["a start"]), hold]))
     turn, event = service.ask()
+    began_ns = clock.now_ns()
+    monkeypatch.setattr(clock, "now_ns", lambda: began_ns + int(clock.offset_s * NANOSECONDS))
 
     def pass_time() -> None:
         assert hold.reached.wait(WITHIN_S)
+        clock.offset_s += 1
+        until = time.monotonic() + WITHIN_S
+        while not service.api.call("GET", turn).body["turn"]["partialText"] and time.monotonic() < until:
+            time.sleep(0.05)
         clock.offset_s += 3
 
     passing = threading.Thread(target=pass_time)

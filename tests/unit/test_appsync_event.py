@@ -177,6 +177,7 @@ def test_what_would_change_a_document_or_a_header_is_refused_by_name(path: str, 
         ("toolsConfiguration.clientTools", [{}]),
         ("modelConfiguration.inferenceConfiguration", {"topP": 2}),
         ("modelConfiguration.modelId", 5),
+        ("modelConfiguration.region", "example.org/"),
     ],
 )
 def test_a_task_that_is_malformed_is_refused_by_name(path: str, value: Any) -> None:

@@ -65,6 +65,7 @@ def test_nulls_and_unknown_members_are_tolerated() -> None:
         ({"messageHistoryQuery": {"getQueryName": "getUser"}}, "messageHistoryQuery.getQueryName"),
         ({"messageHistoryQuery": {"listQueryLimit": 0}}, "messageHistoryQuery.listQueryLimit"),
         ({"modelConfiguration": {"modelId": 5}}, "modelConfiguration.modelId"),
+        ({"modelConfiguration": {"region": "eu west"}}, "modelConfiguration.region"),
         (
             {"modelConfiguration": {"inferenceConfiguration": {"topP": 2}}},
             "modelConfiguration.inferenceConfiguration.topP",

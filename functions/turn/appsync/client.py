@@ -136,7 +136,8 @@ class GraphQLClient:
 def _data(status: int, answer: bytes) -> Mapping[str, Any]:
     """The data of an answer. ``errors`` that are ``null`` or empty are none."""
     body = _object(answer)
-    errors = [error for error in body.get("errors") or () if isinstance(error, dict)]
+    told = body.get("errors")
+    errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
     types = list(_types(errors))
     reason = ", ".join(dict.fromkeys(types)) or f"status {status}"
     if status == 429 or status >= 500 or any(map(_PASSING.search, types)):
@@ -144,7 +145,7 @@ def _data(status: int, answer: bytes) -> Mapping[str, Any]:
     if status in (401, 403):
         raise TokenRefusedError("The user's token is not valid, or not any more.", reason=reason)
     data = body.get("data")
-    if status // 100 != 2 or body.get("errors") or not isinstance(data, dict):
+    if status // 100 != 2 or told or not isinstance(data, dict):
         raise GraphQLError("The conversation's API refused the request.", reason=reason, details=_details(errors))
     return data
 

@@ -18,6 +18,7 @@ from turn.fields import (
     list_limit_in,
     object_in,
     optional_text_in,
+    region_in,
     specification_of,
     text_in,
     tools_in,
@@ -129,7 +130,7 @@ def parse_task(event: Mapping[str, Any]) -> Task:
         list_limit=list_limit_in(query),
         model_id=optional_text_in(model, "modelId", "modelConfiguration."),
         system_prompt=_prompt(model),
-        region=optional_text_in(model, "region", "modelConfiguration."),
+        region=region_in(model),
         inference_configuration=inference_in(model),
         data_tools=tuple(
             _data_tool(tool, f"toolsConfiguration.dataTools[{place}]") for place, tool in enumerate(data_tools)

@@ -11,7 +11,7 @@ from typing import Any
 from conversations.content import TOOL_RESULT, TOOL_USE
 from conversations.model import Block, Message, Role
 
-_ROLES: Mapping[object, Role] = {"user": "user", "assistant": "assistant"}
+_ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
 _NO_TIME = ""  # the order of a list is its own
 
 
@@ -22,8 +22,9 @@ def message_of(item: object, place: int) -> Message | None:
     """
     if not isinstance(item, dict):
         return None
-    role, associated = _ROLES.get(item.get("role")), item.get("associatedUserMessageId")
-    if role is None or not isinstance(item.get("id"), str) or (role == "assistant" and not associated):
+    role, associated = _ROLES.get(str(item.get("role"))), item.get("associatedUserMessageId")
+    answers = isinstance(associated, str) and associated != ""
+    if role is None or not isinstance(item.get("id"), str) or (role == "assistant" and not answers):
         return None
     return Message(
         id=item["id"],

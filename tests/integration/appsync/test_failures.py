@@ -173,9 +173,10 @@ def test_an_api_that_nobody_listens_at_ends_the_turn(appsync: AppSync, bedrock: 
         Fault(200, b"<html>10.0.0.1"),
         Fault(200, []),
         Fault(200, {"data": None}),
+        Fault(200, {"data": {}, "errors": 5}),
         Fault(307, {"message": "10.0.0.1"}, "/elsewhere"),
     ],
-    ids=["refused", "forbidden", "no JSON", "no object", "no data", "sent elsewhere"],
+    ids=["refused", "forbidden", "no JSON", "no object", "no data", "errors that are no list", "sent elsewhere"],
 )
 def test_what_the_api_says_of_itself_is_not_told_to_the_client(
     fault: Fault, appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns

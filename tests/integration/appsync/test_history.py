@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.bed.appsync import AppSync, ListedMessages
+from tests.bed.appsync import AppSync, Fault, ListedMessages
 from tests.bed.messages import VECTORS, complaints, said, tool_use
 from tests.bed.replies import invalid
 from tests.bed.scripted_bedrock import ScriptedBedrock
@@ -217,6 +217,18 @@ def test_of_two_answers_the_last_listed_counts_and_those_of_nobody_do_not(
     assert turns.answer() == "complete"
 
     assert [entry["content"] for entry in _messages(bedrock)] == [said("q"), said("last"), said("q")]
+
+
+def test_what_is_no_message_does_not_poison_the_history(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    strange = [5, {"id": "x"}, {**_question("x"), "role": ["user"]}, {**_answer("u1"), "associatedUserMessageId": {}}]
+    items = [_question("u1"), *strange, _answer("u1"), _question("CUR", "now")]
+    appsync.faults.append(Fault(200, {"data": {"listConversationMessageChats": {"items": items}}}))
+
+    assert turns.answer() == "complete"
+
+    assert [entry["content"] for entry in _messages(bedrock)] == [said("q"), said("a"), said("now")]
 
 
 def test_an_answer_of_blank_text_takes_its_question_with_it(
