@@ -204,13 +204,19 @@ def _messages_of(interaction: Interaction) -> list[Message]:
 
 
 def _saying(message: Message, response: str) -> Message:
-    """The message with this text in the place of its own; what is no text stays."""
-    places = [place for place, block in enumerate(message.content) if TEXT in block]
+    """The message with this text in the place of its own, behind what tools were called for; what is no text stays."""
+    calls = message.tool_calls or ()
+    called = max((call["contentIndex"] for call in calls), default=0)
+    places = [place for place, block in enumerate(message.content) if TEXT in block and place >= called]
     first = places[0] if places else len(message.content)
-    rest = [block for block in message.content if TEXT not in block]
     said: list[Block] = [{TEXT: response}] if visible(response) is not None else []
-    content = [*rest[:first], *said, *rest[first:]]
-    return replace(message, content=content, tokens=tokens.of_blocks(content))
+    content = [*_without_text(message.content[:first]), *said, *_without_text(message.content[first:])]
+    shifted = [{**call, "contentIndex": len(_without_text(message.content[: call["contentIndex"]]))} for call in calls]
+    return replace(message, content=content, tool_calls=shifted or None, tokens=tokens.of_blocks(content))
+
+
+def _without_text(blocks: Sequence[Block]) -> list[Block]:
+    return [block for block in blocks if TEXT not in block]
 
 
 def _check_readable(is_readable: bool) -> None:

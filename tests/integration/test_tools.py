@@ -13,6 +13,7 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
 
 from conversations import answering
+from conversations.amending import InteractionChange, change_interaction
 from conversations.errors import ModelUnavailableError
 from conversations.lambda_tools import LambdaTools
 from conversations.registration import RegisteredTool
@@ -101,6 +102,31 @@ def asks(*uses: tuple[str, str, Any], text: str = "", stop: str = "tool_use") ->
         yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 20}}}
 
     return script
+
+
+def test_an_answer_that_is_given_anew_stands_behind_the_tools_that_were_called(
+    service: Service, lagging: LaggingStore, clock: TestClock
+) -> None:
+    service.model.scripts = [
+        asks(("t1", "weather", {"city": "Turin"}), text="I look."),
+        asks(("t2", "weather", {"city": "Rome"}), text="And there."),
+        lambda: deltas("It is blue."),
+    ]
+    question = service.turn("How is it?")["turn"]["userMessageId"]
+    change = InteractionChange(response="It is grey.")
+
+    change_interaction(lagging, clock, owner=None, message_id=question, change=change)
+
+    answer = service.api.call("GET", f"{service.path}/messages/{question}.response").body
+    assert answer["content"] == said("It is grey.")
+    assert [(call["toolUseId"], call["round"], call["contentIndex"]) for call in answer["toolCalls"]] == [
+        ("t1", 1, 0),
+        ("t2", 2, 0),
+    ]
+    service.turn("Sure?")
+    sent = service.model.requests[-1].messages
+    assert [[next(iter(block)) for block in message["content"]] for message in sent] == [["text"], ["text"], ["text"]]
+    assert sent[1]["content"] == said("It is grey.")
 
 
 def test_two_tools_at_once_of_which_one_fails_are_both_told_and_kept(service: Service) -> None:
