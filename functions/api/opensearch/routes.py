@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from api.opensearch import first_generation, memories, messages, searches
+from api.opensearch import first_generation, memories, messages
 from api.opensearch.errors import DialectError, no_handler, plain
 from api.opensearch.info import INFO
 from api.opensearch.requests import Action, Request
@@ -31,9 +31,21 @@ def _route(path: str, **handlers: Handler) -> Route:
     return Route(strict, loose, handlers)
 
 
+def _search_memories(request: Request) -> Action:
+    from api.opensearch import searches  # noqa: PLC0415 - the engine is loaded with the first search
+
+    return searches.memories(request)
+
+
+def _search_messages(request: Request, memory_id: str) -> Action:
+    from api.opensearch import searches  # noqa: PLC0415
+
+    return searches.messages(request, memory_id)
+
+
 ROUTES: Sequence[Route] = (
     _route("", GET=memories.page, POST=memories.create),
-    _route("/_search", GET=searches.memories, POST=searches.memories),
+    _route("/_search", GET=_search_memories, POST=_search_memories),
     _route("/conversation", GET=first_generation.conversations, POST=first_generation.create),
     _route(
         "/conversation/{id}",
@@ -44,7 +56,7 @@ ROUTES: Sequence[Route] = (
     _route("/message/{id}/traces", GET=messages.traces),
     _route("/message/{id}", GET=messages.get, PUT=messages.change),
     _route("/{id}/messages", GET=messages.page, POST=messages.create),
-    _route("/{id}/_search", GET=searches.messages, POST=searches.messages),
+    _route("/{id}/_search", GET=_search_messages, POST=_search_messages),
     _route("/{id}", GET=memories.get, PUT=memories.change, DELETE=memories.delete),
 )
 
