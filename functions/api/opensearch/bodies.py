@@ -18,7 +18,14 @@ from conversations.traces import NewTrace
 Body = dict[str, Any]
 _TEXTS = ("input", "prompt_template", "response", "origin")
 _INT32 = 2**31
-_JAVA_TYPES = {str: "String", bool: "Boolean", int: "Integer", float: "Double"}
+_JAVA_CLASSES = {
+    str: "java.lang.String",
+    bool: "java.lang.Boolean",
+    int: "java.lang.Integer",
+    float: "java.lang.Double",
+    list: "java.util.ArrayList",
+    dict: "java.util.HashMap",
+}
 _NOTHING_SAID = (
     "At least one of the following parameters must be non-empty: "
     "input, prompt_template, response, origin, additional_info"
@@ -42,8 +49,8 @@ class Written(float):
 def new_memory(request: Request) -> About:
     """``{name?, application_type?, additional_info?}``; without a name all of it is dropped, as upstream does it."""
     body = _map(request)
-    name, application_type = (_cast(body, member, str, "String") for member in ("name", "application_type"))
-    additional_info = _cast(body, "additional_info", dict, "Map")
+    name, application_type = (_cast(body, member, str) for member in ("name", "application_type"))
+    additional_info = _cast(body, "additional_info", dict)
     if name is None:
         return About()
     return About(
@@ -55,7 +62,7 @@ def new_memory(request: Request) -> About:
 
 def name_of_first_generation(request: Request) -> About:
     """``{name?}``"""
-    name = _cast(_map(request), "name", str, "String")
+    name = _cast(_map(request), "name", str)
     return About(name=name if name and name.strip() else None)
 
 
@@ -82,12 +89,12 @@ def _map(request: Request) -> Body:
     return body if isinstance(body, dict) else {}
 
 
-def _cast(body: Body, member: str, wanted: type, java_name: str) -> Any:
+def _cast(body: Body, member: str, wanted: type) -> Any:
     value = body.get(member)
     if value is None or isinstance(value, wanted):
         return value
-    found = _JAVA_TYPES.get(type(value), "Object")
-    raise parse_error(f"[{member}]: class java.lang.{found} cannot be cast to class java.lang.{java_name}")
+    needed = "java.util.Map" if wanted is dict else _JAVA_CLASSES[wanted]
+    raise parse_error(f"[{member}]: class {_JAVA_CLASSES[type(value)]} cannot be cast to class {needed}")
 
 
 # Messages

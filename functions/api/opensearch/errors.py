@@ -47,9 +47,9 @@ def parse_error(reason: str) -> DialectError:
     return failure(400, "parse_exception", reason)
 
 
-def parsing_error(reason: str, *, line: int = 1, column: int = 1) -> DialectError:
-    """What a body gets whose JSON is not of the form that is expected."""
-    return failure(400, "parsing_exception", reason, line=line, col=column)
+def parsing_error(reason: str) -> DialectError:
+    """What a body gets whose JSON is not of the form that is expected. Where in the text is not known any more."""
+    return failure(400, "parsing_exception", reason, line=1, col=1)
 
 
 def invalid(*complaints: str) -> DialectError:

@@ -4,7 +4,6 @@ A path's steps are names, in which ``*`` stands for any text; ``**`` stands for 
 A path that begins with ``-`` leaves out what it names. What becomes empty by that goes, too, but for the whole.
 """
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 Path = tuple[str, ...]
@@ -91,15 +90,10 @@ def _fits(pattern: str, name: str) -> bool:
     *inner, last = others
     if not name.startswith(first):
         return False
-    place = _behind(name, inner, len(first), str.find)
-    return place >= 0 and len(name) - place >= len(last) and name.endswith(last)
-
-
-def _behind(name: str, parts: Sequence[str], place: int, find: Callable[[str, str, int], int]) -> int:
-    """The place behind the parts, one after the other from a place on; -1 if they are not there."""
-    for part in parts:
-        found = find(name, part, place)
+    place = len(first)
+    for part in inner:
+        found = name.find(part, place)
         if found < 0:
-            return -1
+            return False
         place = found + len(part)
-    return place
+    return name.endswith(last) and len(name) - place >= len(last)

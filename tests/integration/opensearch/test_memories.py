@@ -88,6 +88,24 @@ def test_a_body_that_cannot_be_read_makes_no_memory(shared: Cluster, raw: str) -
     assert shared.get() == before
 
 
+@pytest.mark.parametrize(
+    ("member", "value", "found", "needed"),
+    [
+        ("name", 5, "java.lang.Integer", "java.lang.String"),
+        ("name", 1.5, "java.lang.Double", "java.lang.String"),
+        ("application_type", True, "java.lang.Boolean", "java.lang.String"),
+        ("application_type", [], "java.util.ArrayList", "java.lang.String"),
+        ("name", {}, "java.util.HashMap", "java.lang.String"),
+        ("additional_info", "x", "java.lang.String", "java.util.Map"),
+    ],
+)
+def test_what_is_of_another_type_is_told_as_java_does(
+    shared: Cluster, member: str, value: Any, found: str, needed: str
+) -> None:
+    reason = f"[{member}]: class {found} cannot be cast to class {needed}"
+    assert shared.refusal("POST", "", {"name": "n", member: value}) == (400, "parse_exception", reason)
+
+
 def test_an_id_that_stands_for_nothing(shared: Cluster) -> None:
     assert shared.call("GET", "/unknown").body == {
         "error": {
