@@ -4,13 +4,14 @@ The loop knows neither where the history comes from nor where the answer goes: t
 one over our own store (``conversations.attempt``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from random import SystemRandom
 from typing import Any, Literal, Protocol
 
+from conversations import tokens
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import (
     BusyError,
@@ -183,7 +184,7 @@ class _Work:
             try:
                 self._hear(replace(request, system=prompt.system, messages=[*prompt.messages, *rounds]))
             except InputTooLongError as error:
-                history = self._shorter(history, error)
+                history = self._shorter(history, error, beside=_tokens(rounds))
             except ModelUnavailableError:
                 pause_s = next(pauses)
                 if pause_s is None or self.said.has_begun or pause_s >= self._seconds_left:
@@ -207,14 +208,17 @@ class _Work:
         if not self.said.is_complete:
             raise ModelError("The model's answer broke off.")
 
-    def _shorter(self, history: History, error: InputTooLongError) -> History:
-        """The part of the history that may fit. Raises ``error`` when it cannot be shorter, or for the third time."""
+    def _shorter(self, history: History, error: InputTooLongError, *, beside: int) -> History:
+        """The part of the history that may fit beside so many tokens of earlier rounds.
+
+        Raises ``error`` when it cannot be shorter, or for the third time.
+        """
         if self._shrinks == len(SHRINKS) or self.said.has_begun:
             raise error
         part = SHRINKS[self._shrinks] if error.part is None else error.part
         self._shrinks += 1
-        self._most = int(history.estimated * part)
-        shorter = self._attempt.history(self._most)
+        self._most = int((history.estimated + beside) * part)
+        shorter = self._attempt.history(max(1, self._most - beside))
         if len(shorter.prompt.messages) >= len(history.prompt.messages):
             raise error
         return shorter
@@ -250,6 +254,10 @@ class _Work:
     @property
     def _seconds_left(self) -> float:
         return (self._give_up_at_ns - self._clock.now_ns()) / NANOSECONDS
+
+
+def _tokens(messages: Iterable[Mapping[str, Any]]) -> int:
+    return sum(tokens.of_blocks(message["content"]) for message in messages)
 
 
 def _unforced(request: ModelRequest) -> ModelRequest:

@@ -6,6 +6,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from aws_lambda_powertools.metrics import Metrics
 
 from conversations import answering
 from conversations.amending import InteractionChange, change_interaction
-from conversations.errors import ModelUnavailableError
+from conversations.errors import InputTooLongError, ModelUnavailableError
 from conversations.lambda_tools import LambdaTools
+from conversations.language_model import ModelRequest
 from conversations.registration import RegisteredTool
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
@@ -319,6 +321,36 @@ def test_rounds_of_tools_have_an_end(service: Service, rounds: int, status: str)
         assert followed["turn"]["partialText"].startswith("1.\n\n2.")
     if rounds == 11:
         assert [call["status"] for call in followed["message"]["toolCalls"]] == ["success"] * 10 + ["error"]
+
+
+class NarrowModel(PlayedModel):
+    """Refuses what is longer than so many characters, and tells by how much."""
+
+    most = 14_000
+
+    def ask(self, request: ModelRequest) -> Iterator[Mapping[str, Any]]:
+        answered = super().ask(request)
+        size = len(json.dumps(request.messages))
+        return self._refused(self.most / size) if size > self.most else answered
+
+    def _refused(self, part: float) -> Iterator[Mapping[str, Any]]:
+        yield {"messageStart": {"role": "assistant"}}
+        raise InputTooLongError("The input is too long.", 0.9 * part)
+
+
+def test_what_tools_told_counts_where_a_history_must_be_shorter(service: Service) -> None:
+    turns = [{"role": role, "content": said("x" * 450)} for _ in range(13) for role in ("user", "assistant")]
+    assert service.api.call("POST", f"{service.path}/messages", {"messages": turns}).status == 201
+    service.played["function-weather"] = lambda _: "y" * 9_000
+    service.model = NarrowModel()
+    service.worker = replace(service.worker, model=service.model)
+    service.model.scripts = [asks(("t1", "weather", {"city": "Turin"}))]
+    followed = service.turn("How is it?")
+
+    lengths = [len(request.messages) for request in service.model.requests]
+    assert followed["turn"]["status"] == "complete"
+    assert (lengths[0], len(lengths), len(service.functions.events)) == (27, 3, 1)
+    assert 5 < lengths[2] < lengths[1]
 
 
 def test_a_tool_of_the_client_beside_one_of_ours_ends_the_turn_and_both_are_in_its_continuation(
