@@ -4,7 +4,6 @@ Each change raises the ``rev`` that was read, and leaves an id of its own, by wh
 recognized. The head counts it and notes its place, since an index may show for a while what was there before.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -12,25 +11,22 @@ from typing import Any, TypeVar
 from conversations import ids, tokens
 from conversations.appending import moved, placed
 from conversations.clock import NANOSECONDS, Clock, to_timestamp
-from conversations.codec import to_json
 from conversations.content import TEXT, visible
 from conversations.errors import (
     AlreadyStoredError,
     BusyError,
     InvalidRequestError,
     LostPinError,
-    TooLargeError,
     UnprocessableError,
 )
 from conversations.interactions import Interaction, loaded, read_one
 from conversations.merging import merged
 from conversations.model import Block, Conversation, Draft, Message, Trace
 from conversations.retrying import until_written
+from conversations.sizes import check_size
 from conversations.store import Store
 
 Held = TypeVar("Held", Message, Trace)
-LARGEST_BYTES = 5_000_000
-"""What an interaction may hold after a change, escaped as in an answer's body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,7 @@ class _Changing:
             updated_at=max(self._now(), trace.updated_at),
             change_id=self._id,
         )
-        _check_size(changed.input, changed.response, changed.prompt_template, changed.additional_info)
+        check_size(changed.input, changed.response, changed.prompt_template, changed.additional_info)
         changed = self._with_object(changed, trace.version, self._store.shelve_trace)
         self._store.change_trace(head, self._noted(head, [-trace.ordinal]), changed)
         return changed
@@ -167,7 +163,7 @@ class _Changing:
     ) -> None:
         answer = changed_answer or added or before.answer
         held = [(part.content, part.metadata, part.prompt_template) for part in (leading, answer) if part]
-        _check_size(*held)
+        check_size(*held)
         changed = [leading] if changed_answer is None else [leading, changed_answer]
         new = [] if added is None else [added]
         noted = self._noted(head, [message.position for message in changed], new)
@@ -222,8 +218,3 @@ def _without_text(blocks: Sequence[Block]) -> list[Block]:
 def _check_readable(is_readable: bool) -> None:
     if not is_readable:
         raise UnprocessableError("What is stored of the message cannot be read, so it cannot be changed.")
-
-
-def _check_size(*held: object) -> None:
-    if len(json.dumps(to_json(held)).encode()) > LARGEST_BYTES:
-        raise TooLargeError(f"The message would be larger than {LARGEST_BYTES} bytes as an escaped JSON string.")

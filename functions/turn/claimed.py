@@ -25,17 +25,22 @@ from conversations import turns
 from conversations.attempt import StoredAttempt
 from conversations.clients import Clients
 from conversations.clock import Clock, SystemClock
-from conversations.errors import ModelError, ServiceError, SupersededError
+from conversations.content import check_content, is_blank
+from conversations.errors import InvalidRequestError, ModelError, ServiceError, SupersededError
 from conversations.history import History
 from conversations.history_query import HistoryQuery
 from conversations.model import Block
 from conversations.said import Answer, Said
 from conversations.settings import StoreSettings, require
+from conversations.shapes import is_json
+from conversations.sizes import check_size
 from conversations.store import Store
 from conversations.windows import Limits
 from turn.descriptor import Descriptor, parse_descriptor
 
 HISTORY_TOKENS = 100_000
+LONGEST_ERROR = 1_000
+"""How much of an error's message is kept, in characters."""
 ClaimedTurns = Callable[[object], AbstractContextManager["ClaimedTurn | None"]]
 
 
@@ -71,16 +76,24 @@ class ClaimedTurn:
         usage: Mapping[str, Any] | None = None,
         stop_reason: str | None = None,
     ) -> None:
-        """Store the answer: what was said, or this content instead."""
-        blocks = self._said.so_far if content is None else content
-        if not blocks:
+        """Store the answer: what was said, or this content instead.
+
+        Raises:
+            InvalidRequestError: the content is none that a message may have, or the usage no counts.
+            TooLargeError: no answer of the API could hold it.
+            ModelError: nothing was said.
+        """
+        blocks = self._said.so_far if content is None else _checked(content)
+        if is_blank(blocks):
             raise ModelError("Nothing was said.")
+        _check_usage(usage or {})
+        check_size(blocks)
         self._attempt.finish(Answer(blocks, model_id, usage=usage or {}, stop_reason=stop_reason))
         self.has_ended = True
 
     def fail(self, message: str, *, code: str = "Failed") -> None:
         """The turn has failed for good: callers see this code and message, and may ask again."""
-        error = ServiceError(message)
+        error = ServiceError(message[:LONGEST_ERROR])
         error.code = code
         self._attempt.fail(error, self._said)
         self.has_ended = True
@@ -88,6 +101,19 @@ class ClaimedTurn:
     def give_back(self) -> None:
         """Let another attempt begin at once."""
         self._attempt.give_back()
+
+
+def _checked(content: Sequence[Block]) -> Sequence[Block]:
+    blocks = list(content)
+    if not is_json(blocks):
+        raise InvalidRequestError("content holds what is no JSON.", field="content")
+    return check_content(blocks)
+
+
+def _check_usage(usage: Mapping[str, Any]) -> None:
+    for name, count in usage.items():
+        if not isinstance(count, int) or count < 0:
+            raise InvalidRequestError(f"usage.{name} must be a count.", field=f"usage.{name}")
 
 
 def claiming(env: Mapping[str, str], clock: Clock | None = None) -> ClaimedTurns:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conversations.errors import InvalidRequestError, LeasedError, NotFoundError
+from conversations.errors import InvalidRequestError, LeasedError, NotFoundError, TooLargeError
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said
@@ -109,6 +109,40 @@ def test_what_the_block_raises_gives_the_turn_back(
         turn.say("done")
 
     assert api.call("GET", path).body["turn"]["attempt"] == 2
+
+
+@pytest.mark.parametrize(
+    ("finished", "error"),
+    [
+        ({"content": [{"text": 5}]}, InvalidRequestError),
+        ({"content": said("a\ud800")}, InvalidRequestError),
+        ({"content": said(" ")}, InvalidRequestError),
+        ({"content": ["x"]}, InvalidRequestError),
+        ({"content": said("x" * 5_000_000)}, TooLargeError),
+        ({"usage": {"inputTokens": "many"}}, InvalidRequestError),
+        ({"usage": {"inputTokens": float("nan")}}, InvalidRequestError),
+    ],
+    ids=["no text", "half a character", "blank", "no block", "too large", "no count", "no number"],
+)
+def test_what_no_message_may_hold_is_not_stored(
+    api: Api, claimed_turn: ClaimedTurns, asked: Asked, finished: dict[str, Any], error: type[Exception]
+) -> None:
+    path, event = asked
+    with pytest.raises(error), claimed_turn(event) as turn:
+        assert turn is not None
+        turn.say("well")
+        turn.finish(**finished)
+
+    assert api.call("GET", path).body["turn"]["status"] == "running"
+
+
+def test_an_error_of_any_length_is_told(api: Api, claimed_turn: ClaimedTurns, asked: Asked) -> None:
+    path, event = asked
+    with claimed_turn(event) as turn:
+        assert turn is not None
+        turn.fail("x" * 500_000)
+
+    assert api.call("GET", path).body["turn"]["error"] == {"code": "Failed", "message": "x" * 1_000}
 
 
 @pytest.mark.parametrize(
