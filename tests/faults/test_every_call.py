@@ -34,6 +34,7 @@ from tests.bed.in_process import Api
 from tests.bed.injecting import KINDS, Injector
 from tests.bed.messages import said
 from tests.bed.tables import Tables, fresh_tables
+from tests.faults.conftest import FAULTS
 from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel
 from turn.worker import Worker
 
@@ -341,6 +342,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
 
 
+Record = Callable[[str, object], None]
 _numbers = itertools.count()
 FOR_EVER = 1_000_000
 
@@ -372,7 +374,7 @@ ways = pytest.mark.parametrize(
 @ways
 @pytest.mark.parametrize("name", [*CASES, *WITHOUT_A_KEY])
 def test_one_fault_at_any_call_is_made_up_for(
-    dynamodb_endpoint: str, shared_tables: Tables, name: str, kind: str
+    dynamodb_endpoint: str, shared_tables: Tables, record_property: Record, name: str, kind: str
 ) -> None:
     """With the tries that the functions' clients have, nobody notices."""
     bed, case = Bed(dynamodb_endpoint, shared_tables, tries=3), (CASES | WITHOUT_A_KEY)[name]
@@ -385,13 +387,14 @@ def test_one_fault_at_any_call_is_made_up_for(
         assert outcome == expected, (number, call)
         assert bed.world() == world, (number, call)
     assert bed.injector.injected == len(calls) > 0
+    record_property(FAULTS, bed.injector.injected)
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CASES)
 def test_what_stays_down_is_said_and_the_repeat_completes_it(
-    dynamodb_endpoint: str, shared_tables: Tables, name: str, kind: str
+    dynamodb_endpoint: str, shared_tables: Tables, record_property: Record, name: str, kind: str
 ) -> None:
     bed, case = Bed(dynamodb_endpoint, shared_tables, tries=1), CASES[name]
     expected, world, calls = _clean_run(bed, case)
@@ -409,6 +412,7 @@ def test_what_stays_down_is_said_and_the_repeat_completes_it(
         assert outcome.done, (number, call)
         assert outcome.told in (expected.told, case.repeat), (number, call)
         assert bed.world() == world, (number, call)
+    record_property(FAULTS, bed.injector.injected)
 
 
 BROKEN_OFF = {
