@@ -1,10 +1,11 @@
 """Values of Python as JSON and back."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conversation_memory import converse, values
@@ -35,6 +36,7 @@ _values = st.recursive(
 
 @settings(max_examples=120, deadline=None)
 @given(_values)
+@example(datetime(2026, 10, 25, 2, 30, fold=1))
 def test_any_value_comes_back_as_it_was(value: Any) -> None:
     wire = json.dumps(values.encode(value, where="value", blocks=BLOCKS), allow_nan=False)
     wire.encode()  # no half of a surrogate pair is left

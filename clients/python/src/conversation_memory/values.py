@@ -100,6 +100,8 @@ class _Encoder:
             members = [self.of(member, f"{where}[{place}]", depth + levels) for place, member in enumerate(value)]
             return members if isinstance(value, list) else {f"${type(value).__name__}": members}
         name = f"${type(value).__name__}"
+        if isinstance(value, datetime) and value.fold:  # the second of two equal hours, which ISO 8601 cannot tell
+            name = "$folded"
         if isinstance(value, datetime | date | Decimal | UUID) and name in _TAGS:
             return {name: value.isoformat() if isinstance(value, date) else str(value)}
         raise UnstorableError(f"{where} holds a {type(value).__name__}, which could not be given back as it is")
@@ -115,6 +117,7 @@ _TAGS: Mapping[str, Callable[[Any], Any]] = {
     "$set": set,
     "$frozenset": frozenset,
     "$datetime": datetime.fromisoformat,
+    "$folded": lambda text: datetime.fromisoformat(text).replace(fold=1),
     "$date": date.fromisoformat,
     "$Decimal": Decimal,
     "$UUID": UUID,
