@@ -32,9 +32,10 @@ class DocumentVersion(NamedTuple):
 
 
 class KeptIndex:
-    """An index, and the version of each of its documents."""
+    """An index, and the version of each of its documents. ``check`` is called whenever it has grown."""
 
-    def __init__(self, mapping: Mapping[str, Any]) -> None:
+    def __init__(self, mapping: Mapping[str, Any], check: Callable[["KeptIndex"], None]) -> None:
+        self._check = check
         self.index = Index(mapping)
         self.versions: dict[str, DocumentVersion] = {}
 
@@ -54,6 +55,7 @@ class KeptIndex:
                     raise
                 without.append(error.field)
         self.versions[id_] = version
+        self._check(self)
 
     def leave(self, id_: str) -> None:
         """Take a document out."""
@@ -65,11 +67,9 @@ class MessageIndex(KeptIndex):
     """The interactions and traces of one chain, as of the version of its head that was followed last."""
 
     def __init__(self, head: Conversation, check: Callable[[KeptIndex], None]) -> None:
-        """``check`` is called by and by while the index grows."""
-        super().__init__(MESSAGES_MAPPING)
+        super().__init__(MESSAGES_MAPPING, check)
         self.chain_id = head.chain_id
         self.version = 0
-        self._check = check
         self._last = BEGINNING
         self._traces = 0
         self._changes: int | None = None  # of which all that was read tells; none while it has read nothing
@@ -104,7 +104,6 @@ class MessageIndex(KeptIndex):
             self._enter_messages(store, some)
             last = some[-1]
             self._last = Place(last.id, last.created_at, len(self._leading))
-            self._check(self)
 
     def _enter_messages(self, store: Store, messages: Sequence[Message]) -> None:
         """Enter the interactions that messages, which follow those read so far, belong to."""
@@ -134,7 +133,6 @@ class MessageIndex(KeptIndex):
             pair = [found[part] for part in (id_, ids.response_id(id_)) if part in found]
             self._enter_interaction(Interaction(*store.load(pair)))
         self._enter_traces(store, [-place for place in places if place < 0])
-        self._check(self)
 
     def _enter_interaction(self, one: Interaction) -> None:
         self.enter(one.id, message_document(one), DocumentVersion(one.version, one.sequence))
@@ -145,7 +143,6 @@ class MessageIndex(KeptIndex):
         for first in range(0, len(found), _AT_ONCE):
             for trace in store.load_traces(found[first : first + _AT_ONCE]):
                 self.enter(trace.id, message_document(trace), DocumentVersion(trace.version, trace.sequence))
-            self._check(self)
 
 
 class MemoryIndex(KeptIndex):
@@ -153,8 +150,7 @@ class MemoryIndex(KeptIndex):
 
     def __init__(self, check: Callable[[KeptIndex], None], user_of: Callable[[str], str | None]) -> None:
         """``user_of`` gives an owner's name as callers know him."""
-        super().__init__(MEMORIES_MAPPING)
-        self._check = check
+        super().__init__(MEMORIES_MAPPING, check)
         self._user_of = user_of
 
     def follow(self, store: Store, present: Sequence[Activity], now_ns: int) -> None:
@@ -171,7 +167,6 @@ class MemoryIndex(KeptIndex):
             found = store.conversations(some)
             for id_ in some:
                 self._enter_memory(id_, found.get(id_), now_ns)
-            self._check(self)
 
     def _has_moved(self, activity: Activity) -> bool:
         known = self.versions.get(activity.conversation_id)

@@ -17,6 +17,8 @@ from conversations.search.wildcards import Wildcard
 __all__ = ["Field", "FieldType", "Leaf", "Mapping", "flat_leaves", "long_value", "values_at"]
 
 MAX_TERM_BYTES = 32766
+MOST_PATHS = 4_000_000
+"""Every leaf of a flat object repeats the names above it: a small document could take more memory than there is."""
 """Lucene's limit for one term, in bytes of UTF-8; only a keyword can reach it."""
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
@@ -178,15 +180,22 @@ class Leaf(NamedTuple):
 
 
 def flat_leaves(field: Field, values: list[Json]) -> Iterator[Leaf]:
-    """The leaves of a flat object, at any depth. Raises `DocumentError` if there is no object."""
-    stack: list[tuple[str, Json]] = [("", value) for value in reversed(values)]
+    """The leaves of a flat object, at any depth. Raises `DocumentError` if there is no object, or if paths are long."""
+    stack: list[tuple[str, str, Json]] = [("", "", value) for value in reversed(values)]
+    left = MOST_PATHS
     while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack.extend((f"{path}.{key}" if path else key, inner) for key, inner in reversed(value.items()))
-        elif isinstance(value, list):
-            stack.extend((path, inner) for inner in reversed(value))
+        above, name, value = stack.pop()
+        if isinstance(value, list):
+            stack.extend((above, name, inner) for inner in reversed(value))
         elif value is not None:
+            path = f"{above}.{name}" if above else name
+            if isinstance(value, dict):
+                above = path[: MAX_TERM_BYTES + 1]  # no leaf below a longer one is taken anyway
+                stack.extend((above, key, inner) for key, inner in reversed(value.items()))
+                continue
+            left -= len(path)
+            if left < 0:
+                raise DocumentError(field.name, field.type, f"paths are longer than {MOST_PATHS} characters together")
             if not path:
                 raise DocumentError(field.name, field.type, "unexpected token in flat_object field value")
             leaf = Leaf(path, text_of(value))

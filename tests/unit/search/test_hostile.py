@@ -1,8 +1,9 @@
 """Hostile requests and documents: refused, or answered within bounds."""
 
 import time
+import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -266,3 +267,23 @@ def test_strange_texts_are_taken(index: Index) -> None:
             taken.search(
                 {"query": {"match": {"text": text}}, "highlight": {"fields": {"*": {}}}, "sort": "kind"}, now_ms=0
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("k" * 100_000, 1), ("k" * 32_000, 1), ("k" * 100_000, {}), ("k" * 100_000, None), ("k" * 32_000, [1])],
+)
+def test_a_long_name_above_many_leaves_does_not_take_its_length_for_each(name: str, value: Any) -> None:
+    index = Index(MAPPING)
+    document = {"info": {name: {str(n): value for n in range(20_000)}}}
+    tracemalloc.start()
+
+    with within(2), suppress(DocumentError):
+        index.add("1", document)
+
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 30_000_000
+    index.add("1", {"info": {"a": {"b": [{"c": 1}, {"d": [{"e": None}, 2]}], "": {"x": 3}}}})
+    for path, text in (("a.b.c", "1"), ("a.b.d", "2"), ("a..x", "3")):
+        assert len(index.search({"query": {"term": {f"info.{path}": text}}}, now_ms=0).hits) == 1
