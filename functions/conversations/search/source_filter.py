@@ -13,7 +13,7 @@ from conversations.search.wildcards import Wildcard
 __all__ = ["SourceFilter", "SourceReader", "parse_source_filter"]
 
 MAX_PATTERNS = 1024
-_REMEMBERED_PATHS = 10_000
+_REMEMBERED_PATHS, _LONGEST_REMEMBERED = 10_000, 256
 _MAX_DEPTH = 100
 """What is nested deeper is shown or left out whole."""
 
@@ -52,7 +52,7 @@ class SourceReader:
         known = self._known.get(path)
         if known is None:
             known = _any(self._excludes, path), _any(self._includes, path)
-            if len(self._known) < _REMEMBERED_PATHS:
+            if len(self._known) < _REMEMBERED_PATHS and len(path) <= _LONGEST_REMEMBERED:
                 self._known[path] = known
         return known
 
@@ -69,6 +69,8 @@ class SourceReader:
 
     def _filtered(self, path: str, value: Json, included: bool, depth: int) -> Json:
         """A value without what is left out; nothing (null or empty) where nothing of it is included."""
+        if not any(pattern.may_match_below(path) for pattern in (self._excludes if included else self._includes)):
+            return value if included else None
         if depth < _MAX_DEPTH and isinstance(value, dict):
             return dict(self._members(path, value, included, depth))
         if depth < _MAX_DEPTH and isinstance(value, list):

@@ -44,6 +44,10 @@ class Wildcard:
         end = len(text) - len(last)
         return last.fits(text, end) and self._fit_between(text, len(first), end)
 
+    def may_match_below(self, path: str) -> bool:
+        """Whether a longer text that begins with this one might fit."""
+        return self.prefix.startswith(path) or (len(self._parts) > 1 and path.startswith(self.prefix))
+
     def _fit_between(self, text: str, start: int, end: int) -> bool:
         for part in self._parts[1:-1]:
             found = part.find(text, start, end)

@@ -287,3 +287,23 @@ def test_a_long_name_above_many_leaves_does_not_take_its_length_for_each(name: s
     index.add("1", {"info": {"a": {"b": [{"c": 1}, {"d": [{"e": None}, 2]}], "": {"x": 3}}}})
     for path, text in (("a.b.c", "1"), ("a.b.d", "2"), ("a..x", "3")):
         assert len(index.search({"query": {"term": {f"info.{path}": text}}}, now_ms=0).hits) == 1
+
+
+@pytest.mark.parametrize(
+    ("filter_", "shown"),
+    [(["kind"], {"kind"}), ({"excludes": ["kind"]}, {"info"}), ({"includes": ["info.x*"], "excludes": ["*.k"]}, set())],
+)
+def test_long_names_are_not_put_together_where_no_filter_reaches(filter_: Any, shown: set[str]) -> None:
+    index = Index(MAPPING)
+    for number in range(20):
+        info = {"k" * 100_000: dict.fromkeys(map(str, range(2_000)), 1)}
+        index.add(str(number), {"kind": "a", "info": info}, without=["info"])
+    tracemalloc.start()
+
+    with within(1):
+        hits = index.search({"_source": filter_, "size": 20}, now_ms=0).hits
+
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 10_000_000
+    assert [set(hit.source or {}) for hit in hits] == [shown] * 20
