@@ -17,7 +17,8 @@ MOST_STOP_SEQUENCES = 4
 LONGEST_STOP_SEQUENCE = 256
 _WINDOW = {"maxMessages": MOST_MESSAGES, "maxTokens": MOST_TOKENS}
 _RECALL = {"maxInteractions": MOST_INTERACTIONS}
-_INFERENCE = {"maxTokens": (1, MOST_TOKENS), "temperature": (0, 1), "topP": (0, 1)}
+_INFERENCE = {"maxTokens": (True, 1, MOST_TOKENS), "temperature": (False, 0, 1), "topP": (False, 0, 1)}
+"""Whether it is a whole number, from what and to what."""
 _STOP = "stopSequences"
 
 
@@ -89,16 +90,24 @@ def inference_in(configuration: object, field_name: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(configuration, dict):
         raise _wrong(field_name, "must be an object")
-    for name, (least, most) in _INFERENCE.items():
-        value = configuration.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (is_number and least <= value <= most):
-            raise _wrong(f"{field_name}.{name}", f"must be a number from {least} to {most}")
+    numbers = {name: _number(configuration, field_name, name) for name in _INFERENCE}
     stops = configuration.get(_STOP)
     if stops is not None and not _are_stops(stops):
         rule = f"must be a list of 1 to {MOST_STOP_SEQUENCES} texts of 1 to {LONGEST_STOP_SEQUENCE} characters"
         raise _wrong(f"{field_name}.{_STOP}", rule)
-    return {name: configuration[name] for name in (*_INFERENCE, _STOP) if configuration.get(name) is not None}
+    return {name: value for name, value in {**numbers, _STOP: stops}.items() if value is not None}
+
+
+def _number(configuration: Mapping[str, Any], field_name: str, name: str) -> int | float | None:
+    """JSON does not tell 5 from 5.0; Converse takes no other than 5 where it wants a whole number."""
+    value: Any = configuration.get(name)
+    is_whole, least, most = _INFERENCE[name]
+    if is_whole and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_number = type(value) is int or (type(value) is float and not is_whole)
+    if value is not None and not (is_number and least <= value <= most):
+        raise _wrong(f"{field_name}.{name}", f"must be a {'whole ' * is_whole}number from {least} to {most}")
+    return value  # type: ignore[no-any-return]
 
 
 def _are_stops(stops: object) -> bool:

@@ -136,6 +136,8 @@ def test_a_continuation_has_the_options_of_its_question(service: Service) -> Non
         ({"window": {"maxMessages": 0}}, "window.maxMessages"),
         ({"window": {"maxMessages": True}}, "window.maxMessages"),
         ({"window": {"maxTokens": 10_000_001}}, "window.maxTokens"),
+        ({"inferenceConfiguration": {"maxTokens": 1.5}}, "inferenceConfiguration.maxTokens"),
+        ({"inferenceConfiguration": {"maxTokens": True}}, "inferenceConfiguration.maxTokens"),
         ({"window": {"most": 1}}, "window.most"),
         ({"recall": {"maxInteractions": 21}}, "recall.maxInteractions"),
         ({"recall": 3}, "recall"),
@@ -258,9 +260,9 @@ def test_the_next_estimate_is_corrected_by_what_the_model_counted(service: Servi
 def test_features_of_the_deployment_and_the_event_reach_the_model(service: Service) -> None:
     features = Features({"top_k": 5}, {"guardrailIdentifier": "g", "guardrailVersion": "1"})
     service.worker = replace(service.worker, settings=replace(SETTINGS, max_output_tokens=500, features=features))
-    service.turn("now", inferenceConfiguration={"maxTokens": 900, "temperature": 0.5, "stopSequences": ["END"]})
+    service.turn("now", inferenceConfiguration={"maxTokens": 900.0, "temperature": 0.5, "stopSequences": ["END"]})
     configuration: dict[str, dict[str, Any]] = {
-        "inferenceConfiguration": {"maxTokens": 700, "stopSequences": ["STOP"]},
+        "inferenceConfiguration": {"maxTokens": 700.0, "stopSequences": ["STOP"]},
         "additionalModelRequestFields": {"thinking": {"type": "enabled"}},
         "guardrail": {"guardrailIdentifier": "h", "guardrailVersion": "DRAFT", "trace": "enabled"},
     }

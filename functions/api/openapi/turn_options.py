@@ -29,7 +29,7 @@ TURN_OPTIONS: dict[str, Any] = {
     "inferenceConfiguration": {
         **all_optional(
             {
-                "maxTokens": {"type": ["number", "null"], "minimum": 1, "maximum": turn_options.MOST_TOKENS},
+                "maxTokens": {"type": ["integer", "null"], "minimum": 1, "maximum": turn_options.MOST_TOKENS},
                 "temperature": _SHARE,
                 "topP": _SHARE,
                 "stopSequences": {
