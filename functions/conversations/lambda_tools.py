@@ -99,7 +99,7 @@ class _Function:
         except (ClientError, BotoCoreError) as error:
             raise ToolError(f"The tool {tool.name!r} cannot be called.") from error
         try:
-            value = json.loads(payload) if payload else None
+            value = json.loads(payload, parse_constant=_null) if payload else None
         except (ValueError, RecursionError) as error:
             raise ToolError(f"The answer of the tool {tool.name!r} is not JSON.") from error
         if "FunctionError" in answer:
@@ -109,6 +109,10 @@ class _Function:
 
 def _region(function: str) -> str | None:
     return function.split(":")[3] if function.startswith("arn:") else None
+
+
+def _null(_: str) -> None:
+    """In the place of NaN and the infinities, which Python's functions write and JSON does not know."""
 
 
 def _told_error(value: Any, name: str) -> str:

@@ -1,16 +1,13 @@
 """A model's answer as it comes in: the events of ConverseStream put together to content blocks."""
 
 import json
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
 from conversations.model import Block
-from conversations.shapes import DEEPEST_JSON, is_json
+from conversations.shapes import DEEPEST_JSON, is_json, repaired
 from conversations.tool_use import ToolUse
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Reply:
@@ -93,7 +90,7 @@ class _Text:
         """What has become readable with this chunk: all but a half at its end that the next one may complete."""
         text = self._half + chunk
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        readable = _repaired(text.removesuffix(self._half))
+        readable = repaired(text.removesuffix(self._half))
         self._whole.append(readable)
         return readable
 
@@ -102,7 +99,7 @@ class _Text:
         return "".join(self._whole)
 
     def finished(self) -> str:
-        return self.readable + _repaired(self._half)
+        return self.readable + repaired(self._half)
 
 
 class _Block:
@@ -150,7 +147,7 @@ class _Block:
             return {"reasoningContent": {"redactedContent": b64encode(self._redacted).decode()}}
         if self._reasoning:
             parts = {"text": "", **self._reasoning}
-            return {"reasoningContent": {"reasoningText": {name: _repaired(part) for name, part in parts.items()}}}
+            return {"reasoningContent": {"reasoningText": {name: repaired(part) for name, part in parts.items()}}}
         text = self.text.finished()
         return {"text": text} if text else {}
 
@@ -169,13 +166,6 @@ def _tool_input(text: str) -> tuple[Mapping[str, Any], str | None]:
         deep = f"is nested deeper than {DEEPEST_JSON} levels"
         return {}, f"holds a number or text that JSON does not know, or {deep}"
     return value, None
-
-
-def _repaired(text: str) -> str:
-    """The text with halves that belong together as one character, and U+FFFD for every other half."""
-    if not _SURROGATE.search(text):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _joined(text: str) -> str:

@@ -165,6 +165,13 @@ def is_json(value: object) -> bool:
     return True
 
 
+def repaired(text: str) -> str:
+    """The text with halves that belong together as one character, and U+FFFD for every other half."""
+    if not _LONE_SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _is_scalar(value: object) -> bool:
     if isinstance(value, str):
         return _LONE_SURROGATE.search(value) is None

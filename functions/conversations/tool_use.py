@@ -3,6 +3,7 @@
 What goes wrong with a tool is told to the model, which may mend it, and fails no turn.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -13,6 +14,7 @@ from conversations.clock import NANOSECONDS, Clock
 from conversations.codec import to_json
 from conversations.converse import sendable
 from conversations.model import Block
+from conversations.shapes import is_json, repaired
 from conversations.turns import Question
 
 MOST_AT_ONCE = 16
@@ -20,6 +22,7 @@ LARGEST_WORDS_BYTES = 64 * 1024
 """What a result may hold beside images, documents and the like, as JSON: some 20,000 tokens."""
 LARGEST_RESULT_BYTES = 2 * 1024 * 1024
 _WORDS = ("text", "json", "searchResult")
+_UNSEEN: Block = {"text": "(A part of the result cannot be shown.)"}
 
 
 class ToolError(Exception):
@@ -37,7 +40,7 @@ class ToolUse:
 
     def refused(self, text: str) -> "ToolResult":
         """The result that says so to the model."""
-        return ToolResult(self, "error", [{"text": text}])
+        return ToolResult(self, "error", [{"text": repaired(text) if text.strip() else "The tool failed."}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +173,16 @@ def _called(tool: Tool, use: ToolUse) -> ToolResult:
         result = ToolResult(use, "success", tool.call(use))
         return _usable(result)
     except ToolError as error:
-        return use.refused(str(error) or "The tool failed.")
+        return use.refused(str(error))
     except Exception:  # whatever it is, its text may tell of things that are nobody's business
         return use.refused(f"The tool {use.name!r} failed.")
 
 
 def _usable(result: ToolResult) -> ToolResult:
     """The result as Converse takes it, or what is wrong with it."""
-    sent = sendable(result.block)
-    content = [_visible(part) for part in sent["toolResult"]["content"]] if sent else []
+    content = [_shown(part) for part in _readable(result.content)]
+    if content and all(part is _UNSEEN for part in content):
+        return result.use.refused(f"The result of {result.use.name!r} holds nothing that can be shown.")
     words = len(to_json([part for part in content if not set(_WORDS).isdisjoint(part)]).encode())
     if words > LARGEST_WORDS_BYTES:
         return result.use.refused(
@@ -188,6 +192,17 @@ def _usable(result: ToolResult) -> ToolResult:
     if len(to_json(content)) > LARGEST_RESULT_BYTES:
         return result.use.refused(f"The result of {result.use.name!r} is larger than {LARGEST_RESULT_BYTES} bytes.")
     return ToolResult(result.use, result.status, content or [{"text": "(nothing)"}])
+
+
+def _readable(content: Sequence[Block]) -> Sequence[Block]:
+    """The content without halves of characters, which texts have that were cut."""
+    return content if is_json(content) else json.loads(repaired(to_json(content)))
+
+
+def _shown(part: Block) -> Block:
+    """The part as Converse takes it, or that there is one which it does not take."""
+    sent = sendable({"toolResult": {"toolUseId": "any", "content": [part]}})
+    return _visible(sent["toolResult"]["content"][0]) if sent and sent["toolResult"]["content"] else _UNSEEN
 
 
 def _visible(part: Block) -> Block:

@@ -30,6 +30,7 @@ from turn.worker import Worker
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 CLIENT_TOOLS = {"tools": [{"toolSpec": {"name": "ask_user", "inputSchema": {"json": {"type": "object"}}}}]}
 RELEASED_AFTER_S = 20
+UNSEEN = {"text": "(A part of the result cannot be shown.)"}
 PNG = b64encode(b"\x89PNG").decode()
 
 
@@ -199,6 +200,10 @@ def _raises(_: dict[str, Any]) -> Any:
     raise RuntimeError("x" * 5_000)
 
 
+def _raises_half_a_character(_: dict[str, Any]) -> Any:
+    raise RuntimeError("\ud83d")
+
+
 @pytest.mark.parametrize(
     ("name", "plays", "status", "content"),
     [
@@ -211,14 +216,21 @@ def _raises(_: dict[str, Any]) -> Any:
         ("weather", lambda _: b"[" * 100_000, "error", "is not JSON"),
         ("weather", lambda _: {"a": "x" * 5_000_000}, "error", "too large"),
         ("weather", lambda _: {"toolResult": {"content": "no"}}, "error", "no content blocks"),
-        ("weather", lambda _: {"toolResult": {"content": [{"toolUse": {}}]}}, "success", [{"text": "(nothing)"}]),
+        ("weather", lambda _: {"toolResult": {"content": [{"toolUse": {}}, {"text": 5}]}}, "error", "nothing that can"),
+        ("weather", lambda _: {"toolResult": {"content": [{"text": 5}, *said("a")]}}, "success", [UNSEEN, *said("a")]),
+        ("weather", lambda _: {"toolResult": {"content": []}}, "success", said("(nothing)")),
+        ("weather", lambda _: {"degrees": float("nan")}, "success", [{"json": {"degrees": None}}]),
+        ("weather", lambda _: "\U0001f31e\ud83d", "success", said("\U0001f31e\ufffd")),
         ("weather", lambda _: {"toolResult": {"content": said("bad"), "status": "error"}}, "error", "bad"),
+        ("weather", lambda _: {"toolResult": {"content": said(" "), "status": "error"}}, "error", "The tool failed."),
         ("weather", _raises, "error", "xxx"),
+        ("weather", _raises_half_a_character, "error", "\ufffd"),
         ("time", _endless, "error", "did not answer within 0.3 s"),
     ],
     ids=[
         *("a number", "a list", "null", "nothing", "text", "no JSON", "too deep", "5 MB"),
-        *("no blocks", "blocks that cannot be", "an error", "raises", "never returns"),
+        *("no blocks", "blocks that cannot be", "one that cannot be", "an empty list", "no number", "half a character"),
+        *("an error", "a blank error", "raises", "raises half a character", "never returns"),
     ],
 )
 def test_a_tool_that_lies_fails_no_turn(service: Service, name: str, plays: Played, status: str, content: Any) -> None:
