@@ -65,9 +65,13 @@ class TextIndex:
         """The terms of each value."""
         prepared = [analysis.terms(text) for text in string_values(field, values)]
         length = sum(map(len, prepared))
-        if length > MAX_TOKENS or not self.dictionary.has_room_for(length):
+        if length > MAX_TOKENS or not self._has_room_for(prepared, length):
             raise DocumentError(field.name, field.type, f"more than {MAX_TOKENS} tokens or {MAX_TERMS} different terms")
         return prepared
+
+    def _has_room_for(self, prepared: list[list[str]], length: int) -> bool:
+        """Whether all new terms get a symbol. A long text repeats its words: they are told apart only if need be."""
+        return self.dictionary.has_room_for(length) or self.dictionary.has_room_for(len(set().union(*prepared)))
 
     def add(self, document: int, prepared: list[list[str]]) -> None:
         """Enter a document's values."""

@@ -307,3 +307,10 @@ def test_long_names_are_not_put_together_where_no_filter_reaches(filter_: Any, s
     tracemalloc.stop()
     assert peak_bytes < 10_000_000
     assert [set(hit.source or {}) for hit in hits] == [shown] * 20
+
+
+def test_a_text_of_more_words_than_there_are_symbols_is_found_by_its_words() -> None:
+    index = Index(MAPPING)
+    index.add("long", {"text": "so on " * 600_000 + "end"})
+
+    assert [hit.id for hit in index.search({"query": {"match_phrase": {"text": "on end"}}}, now_ms=0).hits] == ["long"]
