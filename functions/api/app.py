@@ -38,15 +38,16 @@ class App:
 
     def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """The answer to an event of the HTTP API (payload version 2.0)."""
-        if _is_of_opensearch(without_service(str(event.get("rawPath", "")))):
+        if is_of_opensearch(str(event.get("rawPath", ""))):
             from api.opensearch.dialect import respond  # noqa: PLC0415 - a cold start does not pay for it
 
             return respond(event, self._memory, self._logger)
         return self.own.resolve(event, context)
 
 
-def _is_of_opensearch(path: str) -> bool:
-    """The root, and what begins as nothing of ours does."""
+def is_of_opensearch(path: str) -> bool:
+    """The root, and what begins as nothing of ours does; also under ``/service``."""
+    path = without_service(path)
     return path in ("", "/") or path.startswith("/_")
 
 

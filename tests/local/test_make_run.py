@@ -99,8 +99,10 @@ def test_a_page_of_another_origin_may_call_it(first: MakeRun) -> None:
 
 def test_every_path_reaches_the_service_and_not_the_emulator(first: MakeRun) -> None:
     with client(first) as http:
-        for path in ("/health", "/_ministack/health", "/logout", "/restapis/x/y/_user_request_/z"):
+        for path in ("/health", "/logout", "/restapis/x/y/_user_request_/z"):
             assert http.get(path).status_code == 404, path
+        refused = http.get("/_ministack/health")
+        assert (refused.status_code, list(refused.json())) == (400, ["error"])  # as OpenSearch says it
 
 
 def test_a_port_in_use_is_named_before_anything_starts(first: MakeRun, tmp_path: Path) -> None:
