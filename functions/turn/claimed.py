@@ -30,6 +30,7 @@ from conversations.errors import InvalidRequestError, ModelError, ServiceError, 
 from conversations.history import History
 from conversations.history_query import HistoryQuery
 from conversations.model import Block
+from conversations.recall import Recall, SearchedRecall
 from conversations.said import Answer, Said
 from conversations.settings import StoreSettings, require
 from conversations.shapes import is_json
@@ -129,6 +130,7 @@ def claiming(env: Mapping[str, str], clock: Clock | None = None) -> ClaimedTurns
 
 def claiming_from(store: Store, clock: Clock) -> ClaimedTurns:
     """``claimed_turn`` over a store."""
+    recall = SearchedRecall(clock)
 
     @contextmanager
     def claimed_turn(event: object) -> Iterator[ClaimedTurn | None]:
@@ -139,7 +141,7 @@ def claiming_from(store: Store, clock: Clock) -> ClaimedTurns:
             NotFoundError: the conversation is not there for this owner, or the message was cleared.
             LeasedError, BusyError: Lambda is to deliver the event again.
         """
-        turn = _claimed(store, clock, parse_descriptor(event))
+        turn = _claimed(store, clock, recall, parse_descriptor(event))
         if turn is None:
             yield None
             return
@@ -156,7 +158,7 @@ def claiming_from(store: Store, clock: Clock) -> ClaimedTurns:
     return claimed_turn
 
 
-def _claimed(store: Store, clock: Clock, descriptor: Descriptor) -> ClaimedTurn | None:
+def _claimed(store: Store, clock: Clock, recall: Recall, descriptor: Descriptor) -> ClaimedTurn | None:
     question = turns.Question(descriptor.conversation_id, descriptor.current_message_id, descriptor.owner)
     try:
         claimed = turns.claim(store, clock, question)
@@ -166,7 +168,8 @@ def _claimed(store: Store, clock: Clock, descriptor: Descriptor) -> ClaimedTurn 
         current_message_id=descriptor.current_message_id,
         list_limit=descriptor.list_limit,
         window=descriptor.options.window,
+        recall=descriptor.options.recall,
         system_prompt=descriptor.system_prompt or "",
         limits=Limits(HISTORY_TOKENS, descriptor.model_id or ""),
     )
-    return ClaimedTurn(StoredAttempt(store, clock, question, query, claimed=claimed), descriptor)
+    return ClaimedTurn(StoredAttempt(store, clock, question, query, claimed=claimed, recall=recall), descriptor)

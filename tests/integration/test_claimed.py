@@ -44,6 +44,25 @@ def test_what_was_said_is_the_answer_and_it_is_given_once(api: Api, claimed_turn
     assert (followed["turn"]["status"], followed["message"]["content"]) == ("complete", said("done"))
 
 
+def test_the_history_is_the_one_that_is_shown_with_window_and_recall(api: Api, claimed_turn: ClaimedTurns) -> None:
+    conversation_id = api.create()
+    path = f"/conversations/{conversation_id}"
+    for question, answer in (("My cat is called Tosca.", "Noted."), ("Now for the weather.", "It rains.")):
+        api.say(conversation_id, question)
+        api.say(conversation_id, answer, "assistant")
+    options = {"window": {"maxMessages": 1}, "recall": {"maxInteractions": 1}}
+    asked = api.call("POST", f"{path}/turns", {"content": said("What is my cat called?"), **options}).body["message"]
+    shown = api.call("GET", f"{path}/history", query={"currentMessageId": asked["id"]}).body
+
+    with claimed_turn(dict(api.invocations.descriptors[-1])) as turn:
+        assert turn is not None
+        messages = turn.history().prompt.messages
+        turn.say("Tosca.")
+
+    assert messages == shown["messages"]
+    assert "Tosca" in messages[0]["content"][0]["text"]
+
+
 def test_readers_follow_what_is_said(api: Api, claimed_turn: ClaimedTurns, asked: Asked, clock: TestClock) -> None:
     path, event = asked
     with claimed_turn(event) as turn:
