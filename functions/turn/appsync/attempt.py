@@ -63,9 +63,9 @@ class AppSyncAttempt:
         self._said = Said()
 
     @property
-    def has_shown(self) -> bool:
-        """Whether the client has been shown a part of this attempt's answer."""
-        return self._chunks.have_begun
+    def may_begin_anew(self) -> bool:
+        """Whether the client has been shown nothing yet, and no tool been used that another attempt would use again."""
+        return not self._chunks.have_begun and self._said.rounds <= 1
 
     def history(self, most: int | None = None) -> History:
         window = self._window if most is None else replace(self._window, max_tokens=most)

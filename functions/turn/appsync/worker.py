@@ -80,7 +80,7 @@ class AppSyncWorker:
                 return answer(attempt, self.clock, self.model, asking, give_up_at_ns=give_up_at_ns)
             except (ModelUnavailableError, BusyError) as error:
                 left_s = (give_up_at_ns - self.clock.now_ns()) / NANOSECONDS
-                if attempt.has_shown or pause_s is None or pause_s >= left_s:
+                if not attempt.may_begin_anew or pause_s is None or pause_s >= left_s:
                     attempt.fail(error)
                     return Answered("failed", number, error_code=error.code)
                 self.clock.sleep(_random.uniform(pause_s / 2, pause_s))

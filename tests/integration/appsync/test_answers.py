@@ -295,6 +295,18 @@ def test_tools_are_not_used_again_because_the_model_is_not_available_for_a_while
     assert [request.operation for request in appsync.requests].count("ToolQuery") == 1
 
 
+def test_tools_are_not_used_again_because_the_model_stays_away(
+    appsync: AppSync, bedrock: ScriptedBedrock, turns: Turns
+) -> None:
+    uses = tool_use("thermometer", {"city": "Turin"})
+    bedrock.script(uses, *[throttled()] * 4, uses, text("5 C"))
+
+    assert turns.answer(toolsConfiguration={"dataTools": [TEMPERATURE]}) == "failed"
+
+    assert [error["errorType"] for error in appsync.errors] == ["ModelUnavailable"]
+    assert [request.operation for request in appsync.requests].count("ToolQuery") == 1
+
+
 def test_tools_of_one_name_are_refused_as_the_client_is_told(appsync: AppSync, turns: Turns) -> None:
     clash = {**TOOLS, "clientTools": [{**WEATHER, "name": "thermometer"}]}
 
