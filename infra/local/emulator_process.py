@@ -27,7 +27,7 @@ from hypercorn.typing import Framework
 from ministack.core import lambda_runtime
 from ministack.core.persistence import save_state
 
-from infra.local import shared_code
+from infra.local import model_failures, shared_code
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -156,6 +156,7 @@ def main() -> None:
     parser.add_argument("--keep-state", action="store_true")
     given = parser.parse_args()
     shared_code.share()
+    model_failures.tell()
     asyncio.run(_main(given.sockets, given.front_port, keeps_state=given.keep_state))
 
 

@@ -1,7 +1,7 @@
 """An OpenAI-compatible server behind the stand-in for Bedrock (`MODEL_URL=`).
 
-MiniStack forwards to it, but answers canned text when it cannot: so the server is asked first, and a person who
-named one that does not answer hears of it.
+The server is asked first, so that a person who named one that does not answer hears of it at once. What it fails to
+answer later fails the turn (`model_failures.py`).
 """
 
 import json

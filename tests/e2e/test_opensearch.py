@@ -19,7 +19,7 @@ from tests.bed.messages import said
 from tests.bed.opensearch import instant
 from tests.bed.stack import Stack
 from tests.e2e.calls import ask, create, followed
-from tests.e2e.test_readme import blocks
+from tests.e2e.test_readme import DEFAULT_ADDRESS, blocks
 
 pytestmark = pytest.mark.stack
 
@@ -198,6 +198,10 @@ def _run(script: str, **variables: str) -> str:
 def _constructor(word: str) -> str:
     [found] = [block for block in blocks("python") if "opensearchpy" in block and word in block]
     return found
+
+
+def test_a_client_of_the_service_on_this_machine(stack: Stack) -> None:
+    assert _run(_constructor("search_message").replace(DEFAULT_ADDRESS, stack.api_url)) == "七人の侍です。\n"
 
 
 def test_a_client_with_a_token(secured: Stack) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 ANSWER = "An answer of the model server."
 MODEL = "tiny:1b"
+UNANSWERED = "Say nothing."
+"""The question that it answers with an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -18,6 +20,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["content-length"])))
         known = self.path == "/v1/chat/completions" and question["model"] == MODEL
+        known = known and UNANSWERED not in str(question["messages"][-1]["content"])
         message = {"role": "assistant", "content": ANSWER}
         usage = {"prompt_tokens": 3, "completion_tokens": 6}
         self._send({"choices": [{"message": message}], "usage": usage} if known else None)

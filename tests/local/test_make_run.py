@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from infra.local import sockets
 from infra.local.clients import client as aws_client
 from tests.local.make_run import MakeRun, make_run, run_to_its_end, shell
-from tests.local.openai_server import ANSWER, openai_server
+from tests.local.openai_server import ANSWER, UNANSWERED, openai_server
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
 
@@ -39,14 +40,21 @@ def client(run: MakeRun, token: str | None = None) -> httpx.Client:
     return httpx.Client(base_url=run.api_url, headers=headers, timeout=60, trust_env=False)
 
 
-def answered(http: httpx.Client, conversation: str, text: str) -> str:
-    """Send a message and wait for its answer."""
+def asked(http: httpx.Client, conversation: str, text: str) -> dict[str, Any]:
+    """Send a message and wait for the end of its turn."""
     sent = http.post(f"/conversations/{conversation}/turns", json={"content": [{"text": text}]})
     assert sent.status_code == 202, sent.text
     turn = f"/conversations/{conversation}/turns/{sent.json()['message']['id']}"
     deadline = time.monotonic() + 60
     while (state := http.get(turn, params={"wait": 20}).json())["turn"]["status"] in ("pending", "running"):
         assert time.monotonic() < deadline, state
+    ended: dict[str, Any] = state
+    return ended
+
+
+def answered(http: httpx.Client, conversation: str, text: str) -> str:
+    """Send a message and wait for its answer."""
+    state = asked(http, conversation, text)
     assert state["turn"]["status"] == "complete", state
     return str(state["message"]["content"][0]["text"])
 
@@ -141,6 +149,7 @@ def test_another_runs_beside_it_with_tokens_and_a_model_server(first: MakeRun, t
         with client(second, token) as http:
             created = http.post("/conversations", json={})
             answer = answered(http, created.json()["id"], "Who are you?")
+            failed = asked(http, created.json()["id"], UNANSWERED)["turn"]
         with client(second) as nobody:
             refused = nobody.post("/conversations", json={})
         with client(first) as http:
@@ -150,6 +159,8 @@ def test_another_runs_beside_it_with_tokens_and_a_model_server(first: MakeRun, t
 
     assert (created.status_code, refused.status_code, elsewhere.status_code) == (201, 401, 404)
     assert answer == ANSWER
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "ModelError")
+    assert "gave no answer" in failed["error"]["message"]
     assert second.processes() == []
 
 
