@@ -21,6 +21,8 @@ from conversations.store import Activity, Listed, Span
 from tests.bed.messages import said
 from tests.bed.tables import fresh_tables
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-11-30T12:00:00.000000000Z"
 
 

@@ -23,6 +23,8 @@ from tests.bed.in_process import Api
 from tests.bed.messages import said
 from tests.bed.tables import Tables, fresh_tables
 
+pytestmark = pytest.mark.slow
+
 Item = dict[str, Any]
 Contents = tuple[dict[str, dict[str, Item]], dict[str, bytes]]  # items by table and id, objects by key
 DAY_NS = 24 * 3600 * NANOSECONDS

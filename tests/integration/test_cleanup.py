@@ -28,6 +28,8 @@ from tests.bed.opensearch import Cluster
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def remains(own_dynamodb: Any, s3: Any, tables: Tables, clock: TestClock) -> DynamoRemains:
@@ -587,7 +589,6 @@ def test_what_a_clear_hides_is_removed_once_and_later_appends_are_no_work(
     assert api.call("GET", f"/conversations/{conversation_id}").body["messageCount"] == 2
 
 
-@pytest.mark.slow
 def test_a_memory_beyond_the_reach_of_pages_is_deleted_whole(
     api: Api, cleanup: Cleanup, populate: Populate, own_dynamodb: Any
 ) -> None:

@@ -14,6 +14,8 @@ from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.integration.conftest import TestClock
 
+pytestmark = pytest.mark.slow
+
 COUNT = 14
 
 
@@ -63,7 +65,6 @@ def test_a_page_is_whole_and_costs_as_many_reads_as_are_missing(
     assert (lagging.index_queries, lagging.reads_by_id) == (1, len(withheld))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("limit", [1, 3, 5])
 @pytest.mark.parametrize("withheld", [*WITHHELD.values(), list(range(COUNT))], ids=[*WITHHELD, "everything"])
@@ -81,7 +82,6 @@ def test_pages_are_whole_across_cursors(
     assert _pages(api, conversation_id, order, limit) == (ids if order == "asc" else ids[::-1])
 
 
-@pytest.mark.slow
 @given(withheld=st.sets(st.integers(0, COUNT - 1)), limit=st.integers(1, 15), order=st.sampled_from(["asc", "desc"]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_missing_no_page_has_a_hole(

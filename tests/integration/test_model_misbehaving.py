@@ -35,6 +35,8 @@ from tests.integration.conftest import TestClock
 from tests.integration.test_turn import PLENTY_MS, SETTINGS
 from turn.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 READERS = "model-stream"
 WITHIN_S = 10  # far below what a held answer takes
 TOOL_START = {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "t", "name": "f"}}}
@@ -74,7 +76,6 @@ def service(bedrock: ScriptedBedrock, lagging: LaggingStore, clock: TestClock) -
     return Service(lagging, clock)
 
 
-@pytest.mark.slow
 def test_two_throttles_pass_unnoticed(service: Service, bedrock: ScriptedBedrock) -> None:
     bedrock.script(throttled(), throttled(), text("fine"))
     followed = service.turn()

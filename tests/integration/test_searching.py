@@ -25,6 +25,8 @@ from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said
 from tests.integration.conftest import TestClock
 
+pytestmark = pytest.mark.slow
+
 ALL = {"query": {"match_all": {}}, "size": 1000}
 
 
@@ -268,7 +270,6 @@ STEPS = (
 )
 
 
-@pytest.mark.slow
 @given(steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=30))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_index_that_followed_equals_one_made_anew(

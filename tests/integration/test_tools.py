@@ -27,6 +27,8 @@ from tests.integration.conftest import TestClock
 from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 CLIENT_TOOLS = {"tools": [{"toolSpec": {"name": "ask_user", "inputSchema": {"json": {"type": "object"}}}}]}
 RELEASED_AFTER_S = 20

@@ -27,6 +27,8 @@ from tests.integration.test_tools import TOOLS
 from tests.integration.test_turn import PLENTY_MS, SETTINGS
 from turn.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 TOO_LONG = "The model returned the following errors: Input is too long for requested model."
 
 
@@ -227,7 +229,6 @@ def test_a_refusal_of_something_else_is_final(service: Service) -> None:
     assert len(service.bedrock.requests) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("per_character", [0.25, 0.6], ids=["estimated well", "counts more than twice the estimate"])
 def test_a_conversation_far_beyond_an_unknown_context_goes_on_without_an_error(
     service: Service, per_character: float

@@ -26,6 +26,8 @@ from tests.bed.replies import (
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.appsync.conftest import Turns
 
+pytestmark = pytest.mark.slow
+
 SECRET = "my secret question"
 QUESTION = {"id": "CUR", "conversationId": "C", "role": "user", "content": said(SECRET)}
 

@@ -18,6 +18,8 @@ from cryptography.x509.oid import NameOID
 from tests.bed.appsync import AppSync
 from tests.integration.appsync.conftest import Turns
 
+pytestmark = pytest.mark.slow
+
 _NAME = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
 
 

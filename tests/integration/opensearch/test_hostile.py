@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from tests.bed.opensearch import Cluster
 
+pytestmark = pytest.mark.slow
+
 DEEP = 100_000
 HOSTILE = {
     "deep lists": "[" * DEEP + "]" * DEEP,
@@ -126,7 +128,6 @@ MEMBERS = st.dictionaries(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=MEMBERS | JSON)
 def test_whatever_is_sent_is_answered(shared: Cluster, body: Any) -> None:

@@ -23,6 +23,8 @@ from tantivy import Query as Other
 
 from conversations.search import Index
 
+pytestmark = pytest.mark.slow
+
 FIELDS = ("a", "b")
 FACTOR = 2.2
 TOLERANCE = 3e-6
