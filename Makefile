@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run token audit test test-fast test-faults check synth deploy destroy tools not-local clean
+.PHONY: help run token audit test test-fast test-faults bench check synth deploy destroy tools not-local clean
 
 PYTHON := .venv/bin/python
 ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
@@ -38,6 +38,9 @@ test-fast: .venv/installed  ## the tests that need neither a stack nor CDK, in l
 
 test-faults: .venv/installed  ## the long proofs: faults of AWS at every call, load, fuzzing (half an hour)
 	$(PYTHON) -m pytest --faults tests/faults
+
+bench: .venv/installed  ## what it costs and how fast it is, beside bare botocore and peers (ARGS=--help)
+	@$(PYTHON) -m tests.bench $(ARGS)
 
 check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .

@@ -1,0 +1,70 @@
+"""The yardstick: the same messages as one keeps them without much thought, read and written by botocore alone.
+
+One item per message with a native attribute for each of its fields, under the conversation and a sortable id.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.bench.bed import ROLES, text
+
+TABLE = "plain"
+_OWNER = "a1b2c3d4-0000-4000-8000-000000000001"
+
+
+def make_table(dynamodb: Any) -> None:
+    dynamodb.create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[
+            {"AttributeName": "conversationId", "KeyType": "HASH"},
+            {"AttributeName": "messageId", "KeyType": "RANGE"},
+        ],
+        AttributeDefinitions=[
+            {"AttributeName": name, "AttributeType": "S"} for name in ("conversationId", "messageId")
+        ],
+    )
+
+
+def fill(dynamodb: Any, conversation_id: str, messages: int, size: int) -> None:
+    """The messages that ``Bed.fill`` writes, as plain items."""
+    for first in range(0, messages, 25):
+        items = [item(conversation_id, place, size) for place in range(first, min(first + 25, messages))]
+        dynamodb.batch_write_item(RequestItems={TABLE: [{"PutRequest": {"Item": given}} for given in items]})
+
+
+def item(conversation_id: str, place: int, size: int) -> dict[str, Any]:
+    """Eight attributes for an answer, six for a question."""
+    role = ROLES[place % 2]
+    answered: dict[str, Any] = {
+        "model": {"S": "anthropic.claude-sonnet"},
+        "usage": {"M": {"inputTokens": {"N": str(100 + place)}, "outputTokens": {"N": "120"}}},
+    }
+    return {
+        "conversationId": {"S": conversation_id},
+        "messageId": {"S": f"01JD{place:022d}"},
+        "role": {"S": role},
+        "createdAt": {"S": f"2026-11-30T12:{place // 60 % 60:02}:{place % 60:02}.000Z"},
+        "owner": {"S": _OWNER},
+        "content": {"L": [{"M": {"text": {"S": text(place, size)}}}]},
+        **(answered if role == "assistant" else {}),
+    }
+
+
+def read(dynamodb: Any, conversation_id: str) -> list[Mapping[str, Any]]:
+    """All items of a conversation that fit one page, oldest first."""
+    found: list[Mapping[str, Any]] = dynamodb.query(
+        TableName=TABLE,
+        KeyConditionExpression="conversationId = :c",
+        ExpressionAttributeValues={":c": {"S": conversation_id}},
+    )["Items"]
+    return found
+
+
+def append(dynamodb: Any, conversation_id: str, place: int, size: int) -> None:
+    """One PutItem, which overwrites nothing."""
+    dynamodb.put_item(
+        TableName=TABLE,
+        Item=item(conversation_id, place, size),
+        ConditionExpression="attribute_not_exists(messageId)",
+    )
