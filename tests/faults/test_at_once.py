@@ -29,9 +29,9 @@ from tests.bed.cleanup import Cleanup, MemoryQueue
 from tests.bed.faults import service_error
 from tests.bed.in_process import Answer, Api
 from tests.bed.messages import said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel
 from turn.worker import Worker
 
 REASONS = [

@@ -33,9 +33,9 @@ from tests.bed.cleanup import MemoryQueue
 from tests.bed.in_process import Api
 from tests.bed.injecting import KINDS, Injector
 from tests.bed.messages import said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel
 from tests.bed.tables import Tables, fresh_tables
 from tests.faults.conftest import FAULTS
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel
 from turn.worker import Worker
 
 LONG_NAME = "Turin " * 100  # stands in an item of its own

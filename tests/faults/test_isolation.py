@@ -21,8 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from conversations.dynamo import DynamoStore
 from tests.bed.in_process import Answer, Api
 from tests.bed.messages import said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel
 from turn.worker import Worker
 
 _numbers = itertools.count()

@@ -16,8 +16,8 @@ from conversations.errors import ModelError
 from tests.bed.in_process import Api
 from tests.bed.messages import said
 from tests.bed.opensearch import ROOT, Cluster
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 MARK = "zq81-confidential"

@@ -25,9 +25,9 @@ from tests.bed.faults import fail_first, service_error, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 Change = Callable[..., Interaction | Trace]

@@ -13,8 +13,8 @@ from conversations.errors import ModelError
 from tests.bed.in_process import Answer, Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 

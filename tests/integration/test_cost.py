@@ -11,9 +11,9 @@ from aws_lambda_powertools.metrics import Metrics
 
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
+from tests.bed.played_model import SETTINGS, PlayedModel, deltas
 from tests.bed.prose import prose
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 pytestmark = pytest.mark.slow

@@ -16,6 +16,7 @@ from conversations.errors import ModelUnavailableError
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said
+from tests.bed.played_model import PLENTY_MS, SETTINGS
 from tests.bed.replies import (
     Break,
     EndWithoutStop,
@@ -32,7 +33,6 @@ from tests.bed.replies import (
 )
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS
 from turn.worker import Worker
 
 pytestmark = pytest.mark.slow

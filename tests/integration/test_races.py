@@ -20,9 +20,9 @@ from tests.bed.faults import answering, fail_first, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 

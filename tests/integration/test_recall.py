@@ -15,10 +15,10 @@ from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said
 from tests.bed.played_functions import PlayedFunctions
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bed.prose import prose
 from tests.integration.conftest import TestClock
 from tests.integration.test_tools import TOOLS, asks
-from tests.integration.test_turn import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from turn.worker import Worker
 
 MARK = "<earlier_in_this_conversation>"

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,42 +14,13 @@ from conversations import turns
 from conversations.clock import NANOSECONDS
 from conversations.dynamo import DynamoStore
 from conversations.errors import LeasedError, ModelError, ModelUnavailableError
-from conversations.language_model import ModelRequest
-from conversations.settings import StoreSettings
 from tests.bed.faults import fail_first, service_error
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said, tool_result
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, Script, deltas
 from tests.integration.conftest import TestClock
-from turn.settings import TurnSettings
 from turn.worker import Worker
-
-SETTINGS = TurnSettings(StoreSettings("", "", ""), "model", "", 100_000, None)
-PLENTY_MS = 600_000
-Script = Callable[[], Iterator[Mapping[str, Any]]]
-
-
-def deltas(*texts: str, stop: str | None = "end_turn") -> Iterator[Mapping[str, Any]]:
-    """The events of an answer of text."""
-    yield {"messageStart": {"role": "assistant"}}
-    for text in texts:
-        yield {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}}
-    yield {"contentBlockStop": {"contentBlockIndex": 0}}
-    if stop:
-        yield {"messageStop": {"stopReason": stop}}
-        yield {"metadata": {"usage": {"inputTokens": 3, "outputTokens": 5, "totalTokens": 8}}}
-
-
-class PlayedModel:
-    """Plays the scripts in order, then answers ``done``."""
-
-    def __init__(self) -> None:
-        self.scripts: list[Script] = []
-        self.requests: list[ModelRequest] = []
-
-    def ask(self, request: ModelRequest) -> Iterator[Mapping[str, Any]]:
-        self.requests.append(request)
-        return self.scripts.pop(0)() if self.scripts else deltas("do", "ne")
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said, tool_result
 from tests.bed.played_functions import PlayedFunctions
+from tests.bed.played_model import PLENTY_MS, SETTINGS
 from tests.bed.prose import prose
 from tests.bed.replies import Answer, EndWithoutStop, Raw, Reasoning, Reply, Step, Text, ToolUse, invalid, text
 from tests.bed.scripted_bedrock import ModelRequest as Received
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.integration.conftest import TestClock
 from tests.integration.test_tools import TOOLS
-from tests.integration.test_turn import PLENTY_MS, SETTINGS
 from turn.worker import Worker
 
 pytestmark = pytest.mark.slow
