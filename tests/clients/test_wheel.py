@@ -71,7 +71,7 @@ def test_it_is_imported_quickly_and_a_client_made(python: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", ["sigv4", "langchain"])
+@pytest.mark.parametrize("extra", ["sigv4", "langchain", "cli"])
 def test_a_missing_extra_names_the_command_that_installs_it(python: Path, extra: str) -> None:
     said = _run(
         python,
@@ -81,3 +81,13 @@ def test_a_missing_extra_names_the_command_that_installs_it(python: Path, extra:
     )
 
     assert f"pip install 'conversation-memory[{extra}]'" in said
+
+
+@pytest.mark.slow
+def test_the_command_says_in_one_line_what_it_lacks(python: Path) -> None:
+    done = subprocess.run(
+        [str(python.parent / "conversation-memory"), "list"], capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == ("Error: This needs click, which is not installed: pip install 'conversation-memory[cli]'\n")

@@ -1,0 +1,36 @@
+"""What is said of an error that ends a command: one line that says what to do, and an exit code."""
+
+from __future__ import annotations
+
+from conversation_memory.cli.exits import NOT_ALLOWED, NOT_FOUND, Failure
+from conversation_memory.cli.finding import Target
+from conversation_memory.errors import (
+    ApiError,
+    BadAnswerError,
+    ConversationMemoryError,
+    ForbiddenError,
+    NoAnswerError,
+    NotFoundError,
+    UnauthorizedError,
+)
+
+
+def failure_of(error: Exception, target: Target | None) -> Failure:
+    """What the command line says of it; ``target`` is the service that was asked, if one was."""
+    if isinstance(error, UnauthorizedError | ForbiddenError):
+        return Failure(_refused(error, target), NOT_ALLOWED)
+    if isinstance(error, NotFoundError):
+        return Failure(str(error), NOT_FOUND)
+    if isinstance(error, NoAnswerError | BadAnswerError) and target:
+        return Failure(_and(error, target.if_silent))
+    if isinstance(error, ConversationMemoryError):
+        return Failure(str(error))
+    return Failure(f"{type(error).__name__}: {error} (--debug shows where)")
+
+
+def _refused(error: ApiError, target: Target | None) -> str:
+    return _and(error, target.if_refused if target and isinstance(error, UnauthorizedError) else "")
+
+
+def _and(error: Exception, hint: str) -> str:
+    return f"{str(error).rstrip('.')}. {hint}".rstrip()

@@ -1,0 +1,58 @@
+"""The command line, called as a program would be, on the API in this process."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from conversation_memory.cli import main
+from tests.bed.listening import listening
+from tests.bed.served import Served
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command came to."""
+
+    exit_code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def documents(self) -> list[Any]:
+        """The JSON that was printed, a document a line."""
+        return [json.loads(line) for line in self.lines]
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def url(served: Served) -> Iterator[str]:
+    """Where the API of this test answers."""
+    with listening(served) as address:
+        yield address
+
+
+def called(*arguments: str, stdin: str | None = None, **variables: str) -> Ran:
+    """`conversation-memory ARGUMENTS` with these variables."""
+    done = CliRunner(env=variables).invoke(main, arguments, input=stdin)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Ran(done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def run(url: str) -> Run:
+    """Calls a command on the API of this test."""
+
+    def run(*arguments: str, **named: Any) -> Ran:
+        return called(*arguments, CONVERSATION_MEMORY_URL=url, **named)
+
+    return run
