@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from api.told import OF_ALL, OF_ANSWERS, told
 from conversations import codec, ids
 from conversations.changing import Change
 from conversations.content import check_content, check_tool_results_only
@@ -23,7 +24,10 @@ MOST_LIMIT = 1000
 MOST_DELETED = 100
 
 _MESSAGE_MEMBERS = frozenset(
-    ("role", "content", "associatedUserMessageId", "clientMessageId", "aiContext", "metadata", "toolConfiguration")
+    (
+        *("role", "content", "associatedUserMessageId", "clientMessageId", "aiContext", "metadata"),
+        *("toolConfiguration", *OF_ALL, *OF_ANSWERS),
+    )
 )
 _TURN_MEMBERS = frozenset(("content", "clientMessageId", "aiContext", "metadata", "toolConfiguration", *MEMBERS))
 _CHANGE_MEMBERS = frozenset(("name", "metadata", "ttlDays"))
@@ -77,7 +81,9 @@ def _is_text(value: object) -> bool:
 
 
 def message_draft(body: Body, *, local: str, prefix: str = "") -> Draft:
-    """``{role, content, associatedUserMessageId?, clientMessageId?, aiContext?, metadata?, toolConfiguration?}``"""
+    """``{role, content, associatedUserMessageId?, clientMessageId?, aiContext?, metadata?, toolConfiguration?}``, and
+    what ``api.told`` knows.
+    """
     known_members(body, _MESSAGE_MEMBERS, prefix)
     role = _role(body, prefix)
     content = check_content(body.get("content"), field=f"{prefix}content")
@@ -86,7 +92,8 @@ def message_draft(body: Body, *, local: str, prefix: str = "") -> Draft:
     question = optional_text(body, "associatedUserMessageId", longest=ids.LONGEST_MESSAGE_ID, prefix=prefix)
     if question is not None and role != "assistant":
         raise _invalid(f"{prefix}associatedUserMessageId", "is for assistant messages only")
-    return _draft(body, role, content, local, prefix, question)
+    draft = _draft(body, role, content, local, prefix, question)
+    return replace(draft, **told(body, role, content, prefix))
 
 
 def turn_draft(body: Body, *, local: str) -> Draft:

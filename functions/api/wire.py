@@ -103,6 +103,8 @@ def _size_of_draft(draft: Draft) -> int:
         "clientMessageId": draft.client_message_id,
         "aiContext": draft.ai_context,
         "metadata": draft.metadata,
+        "told": [draft.prompt_template, draft.origin, draft.usage, draft.stop_reason, draft.model_id],
+        "tools": [draft.tool_calls, draft.guardrail_trace],
     }
     return escaped_size(to_json(said)) + _LARGEST_OURS
 

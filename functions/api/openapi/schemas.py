@@ -61,6 +61,7 @@ _QUESTION_ID = {
     "description": "The message that this one answers; that directly before it unless said otherwise.",
 }
 _NOT_FOR_THIS_ROLE = {"type": "null"}
+_TEXT_OR_NULL = {"type": ["string", "null"], "pattern": r"\S"}
 _SOMETHING_VISIBLE = {
     "anyOf": [{"not": {"required": ["text"]}}, {"properties": {"text": {"pattern": r"\S"}}}],
 }
@@ -72,6 +73,27 @@ _NEW_MEMBERS: dict[str, Any] = {
 }
 
 
+_TOLD_OF_ALL: dict[str, Any] = {
+    "promptTemplate": {**_TEXT_OR_NULL, "description": "The template that the prompt was made from."},
+    "origin": {**_TEXT_OR_NULL, "description": "What the answer came from, as its writer says it."},
+}
+_TOLD_OF_ANSWERS: dict[str, Any] = {
+    "usage": {"anyOf": [schema_ref("TokenUsage"), {"type": "null"}]},
+    "stopReason": {**_TEXT_OR_NULL, "description": "Why the model stopped, as the Converse API says it."},
+    "modelId": _TEXT_OR_NULL,
+    "latencyMs": {"type": ["integer", "null"], "minimum": 0},
+    "toolCalls": {
+        "type": ["array", "null"],
+        "items": schema_ref("ToolCall"),
+        "description": "In the order of their rounds; those of one round have one `contentIndex`.",
+    },
+    "guardrailTrace": {"type": ["object", "null"]},
+    "answersNone": {
+        "type": ["boolean", "null"],
+        "description": "It answers no message, whatever stands before it; it can name none then.",
+    },
+}
+
 _TOOL_RESULTS_ONLY = {"allOf": [schema_ref("NewContent"), {"items": {"required": ["toolResult"]}}]}
 
 
@@ -81,6 +103,8 @@ def _new_message(role: Role, **own: Any) -> dict[str, Any]:
         **_NEW_MEMBERS,
         "associatedUserMessageId": _NOT_FOR_THIS_ROLE,
         "clientMessageId": _NOT_FOR_THIS_ROLE,
+        **_TOLD_OF_ALL,
+        **dict.fromkeys(_TOLD_OF_ANSWERS, _NOT_FOR_THIS_ROLE),
         **own,
     }
     return closed(members, optional=tuple(name for name in members if name not in ("role", "content")))
@@ -88,7 +112,10 @@ def _new_message(role: Role, **own: Any) -> dict[str, Any]:
 
 _NEW_MESSAGES = {
     "user": ("NewUserMessage", _new_message("user", clientMessageId=_CLIENT_MESSAGE_ID)),
-    "assistant": ("NewAssistantMessage", _new_message("assistant", associatedUserMessageId=_QUESTION_ID)),
+    "assistant": (
+        "NewAssistantMessage",
+        _new_message("assistant", associatedUserMessageId=_QUESTION_ID, **_TOLD_OF_ANSWERS),
+    ),
     "system": ("NewSystemMessage", _new_message("system")),
     "tool": ("NewToolMessage", _new_message("tool", content=_TOOL_RESULTS_ONLY)),
 }

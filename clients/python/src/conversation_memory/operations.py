@@ -114,9 +114,22 @@ def append_message(
     ai_context: Any = None,
     metadata: Mapping[str, Any] | None = None,
     tool_configuration: Mapping[str, Any] | None = None,
+    prompt_template: str | None = None,
+    origin: str | None = None,
+    usage: Mapping[str, Any] | None = None,
+    stop_reason: str | None = None,
+    model_id: str | None = None,
+    latency_ms: int | None = None,
+    tool_calls: Sequence[Mapping[str, Any]] | None = None,
+    guardrail_trace: Mapping[str, Any] | None = None,
+    answers_none: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Steps[Message]:
-    """Append one message, without asking the model."""
+    """Append one message, without asking the model.
+
+    From ``usage`` on it is about an answer that a model gave elsewhere. ``answers_none``: it answers no message,
+    whatever stands before it.
+    """
     body = given(
         role=role,
         content=blocks(content),
@@ -125,6 +138,15 @@ def append_message(
         aiContext=ai_context,
         metadata=metadata,
         toolConfiguration=tool_configuration,
+        promptTemplate=prompt_template,
+        origin=origin,
+        usage=usage,
+        stopReason=stop_reason,
+        modelId=model_id,
+        latencyMs=latency_ms,
+        toolCalls=tool_calls,
+        guardrailTrace=guardrail_trace,
+        answersNone=answers_none,
     )
     appended: Message = yield from post(_messages(conversation_id), body, idempotency_key)
     return appended

@@ -50,13 +50,22 @@ class _NewMessage(TypedDict):
 
 
 class NewMessage(_NewMessage, total=False):
-    """A message to be appended."""
+    """A message to be appended. From ``usage`` on it is about an answer that a model gave elsewhere."""
 
     associatedUserMessageId: str | None
     clientMessageId: str | None
     aiContext: Any
     metadata: Mapping[str, Any] | None
     toolConfiguration: Mapping[str, Any] | None
+    promptTemplate: str | None
+    origin: str | None
+    usage: Mapping[str, Any] | None
+    stopReason: str | None
+    modelId: str | None
+    latencyMs: int | None
+    toolCalls: Sequence[Mapping[str, Any]] | None
+    guardrailTrace: Mapping[str, Any] | None
+    answersNone: bool | None
 
 
 class _Message(TypedDict):
