@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from conversation_memory.errors import BadAnswerError
-from conversation_memory.steps import Answer, Request, Steps
+from conversation_memory.steps import Answer, Emit, Request, Steps
 from conversation_memory.types import Content
 
 _JSON = {"content-type": "application/json"}
@@ -44,6 +44,18 @@ def patch(path: str, body: Mapping[str, Any]) -> Steps[Any]:
 def remove(path: str) -> Steps[None]:
     """Take away; no matter if that was done before and the answer was lost."""
     yield Request("DELETE", path, is_removal=True)
+
+
+def all_of(listed: str, page_from: Callable[[str | None], Steps[Any]]) -> Steps[None]:
+    """Emit what stands on all pages under that name."""
+    cursor: str | None = None
+    while True:
+        page = yield from page_from(cursor)
+        for item in page[listed]:
+            yield Emit(item)
+        cursor = page["nextCursor"]
+        if cursor is None:
+            return
 
 
 def read(answer: Answer) -> Any:

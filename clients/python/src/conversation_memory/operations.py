@@ -5,11 +5,11 @@ Each is a generator of steps (``conversation_memory.steps``); ``conversation_mem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from conversation_memory.calls import blocks, get, given, patch, path, post, read, remove
-from conversation_memory.steps import Emit, Request, Steps
+from conversation_memory.calls import all_of, blocks, get, given, patch, path, post, read, remove
+from conversation_memory.steps import Request, Steps
 from conversation_memory.types import (
     AskedTurn,
     Content,
@@ -68,7 +68,7 @@ def conversation_page(
 
 def conversations(*, page_size: int | None = None, owner: str | None = None) -> Steps[None]:
     """All conversations, last activity first, fetched page by page as they are iterated over."""
-    yield from _all("conversations", lambda cursor: conversation_page(limit=page_size, cursor=cursor, owner=owner))
+    yield from all_of("conversations", lambda cursor: conversation_page(limit=page_size, cursor=cursor, owner=owner))
 
 
 def find_conversation(session_id: str) -> Steps[Conversation | None]:
@@ -172,7 +172,7 @@ def message_page(
 
 def messages(conversation_id: str, *, order: Order = "asc", page_size: int | None = None) -> Steps[None]:
     """All messages, oldest first by default, fetched page by page as they are iterated over."""
-    yield from _all(
+    yield from all_of(
         "messages", lambda cursor: message_page(conversation_id, order=order, limit=page_size, cursor=cursor)
     )
 
@@ -291,15 +291,3 @@ def _messages(conversation_id: str, **query: object) -> str:
 
 def _turn(conversation_id: str, message_id: str, **query: object) -> str:
     return path("conversations", conversation_id, "turns", message_id, **query)
-
-
-def _all(listed: str, page_from: Callable[[str | None], Steps[Any]]) -> Steps[None]:
-    """Emit what stands on all pages."""
-    cursor: str | None = None
-    while True:
-        page = yield from page_from(cursor)
-        for item in page[listed]:
-            yield Emit(item)
-        cursor = page["nextCursor"]
-        if cursor is None:
-            return
