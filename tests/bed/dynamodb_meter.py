@@ -1,26 +1,34 @@
 """A loopback proxy between the functions and DynamoDB (`AWS_ENDPOINT_URL_DYNAMODB`) that counts what they ask for.
 
-It asks DynamoDB in their place what each call consumed (`ReturnConsumedCapacity`), which changes nothing else.
+It asks DynamoDB in their place what each write consumed (`ReturnConsumedCapacity`), which changes nothing else. What a
+read consumes it works out by itself where that is wanted, for the price of reading again what a projection left out.
 """
 
+import http.client
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.bed.forwarder import Forwarder, Passed, Passing, Way
+from tests.bed.request_units import READS, ByTable, read_units
 
+_SIGNED = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request"  # the engine takes the region
 WRITES = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of DynamoDB: what it was asked for, how large the answer was, and the units by table and index."""
+    """One call of DynamoDB: what it was asked for, how large that and the answer were, and the units by table and
+    index (of a read only if the meter is told to count reads).
+    """
 
     operation: str
     request: Mapping[str, Any]
     status: int
+    request_bytes: int
     answer_bytes: int
     units: Mapping[tuple[str, str], float] = field(default_factory=dict)  # (table, index or "")
 
@@ -38,9 +46,10 @@ class Call:
 class DynamoDBMeter(Forwarder):
     """Remembers every call since the last reset."""
 
-    def __init__(self, detour: Callable[[Passing], Way | None] = lambda _: None) -> None:
+    def __init__(self, detour: Callable[[Passing], Way | None] = lambda _: None, *, counts_reads: bool = False) -> None:
         super().__init__(detour)
         self._calls: list[Call] = []
+        self._counts_reads = counts_reads
 
     def reset(self) -> None:
         with self.lock:
@@ -58,18 +67,43 @@ class DynamoDBMeter(Forwarder):
         )
 
     def on_answer(self, request: Passing, answer: Passed) -> Passed:
-        document = json.loads(answer.body or b"{}")
+        asked, document = json.loads(request.body), json.loads(answer.body or b"{}")
         operation = (request.header("x-amz-target") or "").rpartition(".")[2]
         units: dict[tuple[str, str], float] = defaultdict(float)
-        for key, number in _units(document.pop("ConsumedCapacity", ())):
+        consumed = _write_units(document.pop("ConsumedCapacity", ())) if operation not in READS else ()
+        if operation in READS and self._counts_reads and answer.status == 200:
+            consumed = read_units(operation, asked, self._whole(request, asked) or document)
+        for key, number in consumed:
             units[key] += number
         size = len(json.dumps(document))
         with self.lock:
-            self._calls.append(Call(operation, json.loads(request.body), answer.status, size, units))
+            self._calls.append(Call(operation, asked, answer.status, len(request.body), size, units))
         return answer
 
+    def _whole(self, request: Passing, asked: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The answer of a read without its projection; `None` if it has none."""
+        if "ProjectionExpression" not in json.dumps(asked):
+            return None
+        headers = {"x-amz-target": str(request.header("x-amz-target")), "authorization": _SIGNED}
+        connection = http.client.HTTPConnection(urlsplit(self.upstream).netloc, timeout=60)
+        try:
+            connection.request("POST", "/", json.dumps(_without_projection(asked)), headers)
+            response = connection.getresponse()
+            whole: Mapping[str, Any] = json.loads(response.read())
+        finally:
+            connection.close()
+        assert response.status == 200, whole
+        return whole
 
-def _units(consumed: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str], float]]:
+
+def _without_projection(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    left = {name: value for name, value in asked.items() if name != "ProjectionExpression"}
+    if "RequestItems" in left:
+        left["RequestItems"] = {table: _without_projection(keys) for table, keys in left["RequestItems"].items()}
+    return left
+
+
+def _write_units(consumed: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Iterator[ByTable]:
     for table in [consumed] if isinstance(consumed, Mapping) else consumed:
         indexes = {name: index["CapacityUnits"] for name, index in table.get("GlobalSecondaryIndexes", {}).items()}
         yield (table["TableName"], ""), table["CapacityUnits"] - sum(indexes.values())

@@ -29,6 +29,7 @@ from tests.bed.replies import (
     tool_use,
     unavailable,
 )
+from tests.bed.request_units import item_bytes
 from tests.bed.scripted_bedrock import ScriptedBedrock
 from tests.bed.tables import Tables
 
@@ -192,6 +193,49 @@ def test_the_meter_counts_the_units_of_each_table_and_index_and_changes_nothing(
     assert transaction.item_ids(tables.messages) == ["c.a", "c.b"]
     assert [call.is_write for call in (single, transaction, reading)] == [True, True, False]
     assert reading.answer_bytes > 1500
+
+
+def test_the_meter_counts_reads_by_the_whole_size_of_what_is_read(dynamodb_endpoint: str, tables: Tables) -> None:
+    def item(local: str, size: int) -> dict[str, dict[str, str]]:
+        keys = {"id": f"c.{local}", "conversationId": "c", "createdAt": f"2026-01-0{local}"}
+        return {name: {"S": text} for name, text in {**keys, "body": "x" * size}.items()}
+
+    at_index = {"TableName": tables.messages, "IndexName": "conversationId-createdAt"}
+    of_c = {"KeyConditionExpression": "conversationId = :c", "ExpressionAttributeValues": {":c": {"S": "c"}}}
+    with DynamoDBMeter(counts_reads=True) as meter:
+        meter.upstream = dynamodb_endpoint
+        client = boto3.client("dynamodb", endpoint_url=meter.url)
+        for local, size in (("1", 4000), ("2", 4200), ("3", 900)):
+            client.put_item(TableName=tables.messages, Item=item(local, size))
+        meter.reset()
+        client.query(**at_index, **of_c)
+        projected = client.query(**at_index, **of_c, ProjectionExpression="id", Limit=2)
+        client.get_item(TableName=tables.messages, Key={"id": {"S": "c.2"}}, ConsistentRead=True)
+        client.get_item(TableName=tables.messages, Key={"id": {"S": "c.2"}})
+        keys = [{"id": {"S": f"c.{local}"}} for local in ("2", "3", "none")]
+        client.batch_get_item(RequestItems={tables.messages: {"Keys": keys, "ConsistentRead": True}})
+        units = [sum(call.units.values()) for call in meter.calls]
+
+    assert projected["Items"] == [{"id": {"S": "c.1"}}, {"id": {"S": "c.2"}}]
+    # 9,229 bytes are 3 blocks of 4 KB, by halves; 8,286 are 3 as well; 4,243 are 2; each of a batch by itself.
+    assert units == [1.5, 1.5, 2, 1, 2 + 1 + 1]
+    assert meter.calls[0].request_bytes > 100
+
+
+@pytest.mark.parametrize(
+    ("item", "size"),
+    [
+        ({"id": {"S": "abc"}}, 5),
+        ({"id": {"S": "日本"}}, 8),
+        ({"n": {"N": "12345"}, "m": {"N": "-100"}}, 5 + 3),
+        ({"b": {"B": "eHh4"}, "t": {"BOOL": True}, "z": {"NULL": True}}, 4 + 2 + 2),
+        ({"l": {"L": [{"S": "ab"}, {"S": "c"}]}}, 1 + 3 + (1 + 2) + (1 + 1)),
+        ({"m": {"M": {"key": {"S": "v"}}}}, 1 + 3 + (1 + 3 + 1)),
+        ({"s": {"SS": ["ab", "c"]}}, 1 + 3),
+    ],
+)
+def test_the_size_of_an_item_is_as_documented(item: dict[str, Any], size: int) -> None:
+    assert item_bytes(item) == size
 
 
 def test_the_cutter_loses_the_answer_of_what_was_done(dynamodb_endpoint: str, tables: Tables) -> None:

@@ -28,6 +28,7 @@ from tests.bed.prose import prose
 from tests.bed.tables import fresh_tables
 
 OWNER = "anonymous"  # as the API names everybody when it is not told to ask for tokens
+_PATIENT = Config(read_timeout=60)  # the engine is slower than DynamoDB, and a repeated call would count twice
 ROLES: tuple[Role, Role] = ("user", "assistant")
 
 
@@ -38,9 +39,14 @@ class Bed:
     endpoint_url: str
     dynamodb: Any
     tables: TableNames
+    objects: Objects
     store: DynamoStore
     clock: Clock
     api: Api
+
+    def store_through(self, url: str) -> DynamoStore:
+        """A store over the same tables that reaches DynamoDB at another address."""
+        return DynamoStore(client("dynamodb", url, DATA), self.tables, self.objects, self.clock)
 
     def fill(self, messages: int, size: int) -> str:
         """A conversation of so many messages of so many bytes of English, by turns of both roles; returns its id."""
@@ -57,8 +63,8 @@ class Bed:
 
 
 def text(place: int, size: int) -> str:
-    """What the message at a place says: other English for each of a hundred places."""
-    return (prose(place % 100) * (size // 1024 + 1))[:size]
+    """What the message at a place says: other English for each of a hundred places, and nowhere the same twice."""
+    return "".join(prose(place % 100 * 100 + part) for part in range(size // 1024 + 1))[:size]
 
 
 @contextmanager
@@ -77,17 +83,17 @@ def client(service: str, endpoint_url: str, config: Config) -> Any:
         region_name=settings["AWS_REGION"],
         aws_access_key_id=settings["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=settings["AWS_SECRET_ACCESS_KEY"],
-        config=config,
+        config=config.merge(_PATIENT),
     )
 
 
 @contextmanager
-def bed(endpoint_url: str, *, clock: Clock | None = None, through: str | None = None) -> Iterator[Bed]:
-    """Fresh tables at an engine. ``through`` is the address by which the store reaches DynamoDB, if not directly."""
+def bed(endpoint_url: str, *, clock: Clock | None = None) -> Iterator[Bed]:
+    """Fresh tables at an engine, and the functions at them."""
     clock = clock or SystemClock()
-    dynamodb = client("dynamodb", through or endpoint_url, DATA)
+    dynamodb = client("dynamodb", endpoint_url, DATA)
     s3 = client("s3", endpoint_url, OBJECTS.merge(Config(s3={"addressing_style": "path"})))
     with fresh_tables(dynamodb, s3) as tables:
-        names = TableNames(tables.messages, tables.conversations)
-        store = DynamoStore(dynamodb, names, Objects(lambda: s3, tables.bodies), clock)
-        yield Bed(endpoint_url, dynamodb, names, store, clock, Api(store, clock))
+        names, objects = TableNames(tables.messages, tables.conversations), Objects(lambda: s3, tables.bodies)
+        store = DynamoStore(dynamodb, names, objects, clock)
+        yield Bed(endpoint_url, dynamodb, names, objects, store, clock, Api(store, clock))
