@@ -8,7 +8,7 @@ knows (``conversations.converse``): all that follows sees those parts alone.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -79,7 +79,8 @@ def arrange(
     ordered = list(messages)
     said, current = _paired(ordered, current_id)
     entries = _valid(said, current, recalled)
-    system = _system(system_prompt, [*system_messages, *_until(ordered, current_id, role="system")])
+    before = takewhile(lambda message: message.id != current_id, ordered)
+    system = _system(system_prompt, [*system_messages, *(message for message in before if message.role == "system")])
     spent += tokens.of_blocks(system)
     kept = _within(entries, window, spent=spent)
     return Prompt(
@@ -94,16 +95,6 @@ def arrange(
 def can_be_answered(message: Message) -> bool:
     """Whether the message asks, with something that can be sent. What stands in an object of its own has been read."""
     return message.role in ASKING_ROLES and bool(_sent(message.content, "user"))
-
-
-def _until(messages: Sequence[Message], current_id: str, *, role: str) -> list[Message]:
-    found = []
-    for message in messages:
-        if message.role == role:
-            found.append(message)
-        if message.id == current_id:
-            break
-    return found
 
 
 def _system(prompt: str, messages: Iterable[Message]) -> list[Block]:
@@ -141,15 +132,18 @@ def _told(answer: Message) -> Iterator[_Entry]:
     """An answer as the model gave it: what it said before each round of tools that were called, what they came to, and
     what it said at the end.
     """
+    if not answer.tool_calls:
+        yield _Entry("assistant", _sent(answer.content, "assistant"))
+        return
     begun = 0
-    for place, (_, of_round) in enumerate(groupby(answer.tool_calls or (), key=itemgetter("round"))):
+    for place, (_, of_round) in enumerate(groupby(answer.tool_calls, key=itemgetter("round"))):
         calls = list(of_round)
         end = calls[0]["contentIndex"]
         said = [*answer.content[begun:end], *map(_use_of, calls)]
         yield _Entry("assistant", _sent(said, "assistant"), messages=int(place == 0))
         yield _Entry("user", _sent(map(_result_of, calls), "user"), messages=0)
         begun = end
-    yield _Entry("assistant", _sent(answer.content[begun:], "assistant"), messages=int(not answer.tool_calls))
+    yield _Entry("assistant", _sent(answer.content[begun:], "assistant"), messages=0)
 
 
 def _use_of(call: ToolCall) -> Block:
@@ -193,19 +187,20 @@ def _spoken(message: Message) -> list[Block]:
 
 def _sent(blocks: Iterable[Block], side: Side) -> list[Block]:
     """What Converse takes of the blocks on that side (``ContentBlock``, ``Message``)."""
-    sent = (sendable(block) for block in blocks)
-    return [block for block in sent if block is not None and _NOT_OF[side].isdisjoint(block)]
+    others = _NOT_OF[side]
+    return [sent for block in blocks if (sent := sendable(block)) is not None and others.isdisjoint(sent)]
 
 
 def _valid(said: Sequence[_Entry], current: _Entry, recalled: Block | None) -> list[_Entry]:
-    boundary = max((place for place, entry in enumerate(said) if entry.begins_turn), default=0)
+    boundary = next((place for place in reversed(range(len(said))) if said[place].begins_turn), 0)
+    results = _tool_ids(current, TOOL_RESULT)
     if recalled is not None and said[boundary].begins_turn:
         said[boundary].blocks = [recalled, *said[boundary].blocks]
     for entry in said[:boundary]:
         entry.blocks = [block for block in entry.blocks if _IN_TURN_ONLY.isdisjoint(block)]
     turn = _matched(_merged(said[boundary:]))
     entries = _from_first_user(_merged([*said[:boundary], *turn]))
-    orphans = _tool_ids(current, TOOL_RESULT) - (_tool_ids(entries[-1], TOOL_RESULT) if entries else set())
+    orphans = results - (_tool_ids(entries[-1], TOOL_RESULT) if entries else set())
     if orphans:
         raise OrphanToolResultError(f"No tool use stands before the tool result {min(orphans)!r}.")
     for entry, blocks in zip(entries, attachments.fitted([entry.blocks for entry in entries]), strict=True):
@@ -223,7 +218,7 @@ def _merged(entries: Iterable[_Entry]) -> list[_Entry]:
             merged[-1].blocks = [*merged[-1].blocks, *entry.blocks]
             merged[-1].messages += entry.messages
         else:
-            merged.append(_Entry(entry.side, entry.blocks, entry.messages, entry.position))
+            merged.append(entry)
     return merged
 
 
@@ -290,11 +285,13 @@ def _results_first(blocks: Sequence[Block]) -> list[Block]:
 
 def _within(entries: Sequence[_Entry], window: Window, *, spent: int) -> list[_Entry]:
     """The longest end of the list that fits the window and begins a turn; the last turn is always whole."""
-    starts = [place for place, entry in enumerate(entries) if entry.begins_turn] or [0]
-    for start in starts:
-        kept = entries[start:]
-        too_many = window.max_messages is not None and sum(e.messages for e in kept) > window.max_messages
-        too_large = window.max_tokens is not None and spent + sum(e.tokens for e in kept) > window.max_tokens
-        if not (too_many or too_large):
-            return list(kept)
-    return list(entries[starts[-1] :])
+    begun, messages, size = None, 0, spent
+    for place in reversed(range(len(entries))):
+        messages += entries[place].messages
+        size += entries[place].tokens
+        too_many = window.max_messages is not None and messages > window.max_messages
+        too_large = window.max_tokens is not None and size > window.max_tokens
+        if begun is not None and (too_many or too_large):
+            break
+        begun = place if entries[place].begins_turn else begun
+    return list(entries[begun or 0 :])

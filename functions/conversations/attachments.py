@@ -15,14 +15,14 @@ from conversations.model import Block
 MOST_IMAGES = 20
 MOST_DOCUMENTS = 5
 _LEFT_OUT: Block = {TEXT: "(Older attachments are left out.)"}
-_MAY_HOLD = (IMAGE, DOCUMENT, TOOL_RESULT, GUARDED)
+_MAY_HOLD = frozenset((IMAGE, DOCUMENT, TOOL_RESULT, GUARDED))
 
 
 def fitted(contents: Sequence[list[Block]]) -> list[list[Block]]:
     """The contents of a request's messages, oldest first, with no more attachments than Converse takes, and with names
     and texts as it wants them. None becomes empty by it.
     """
-    places = [place for place, content in enumerate(contents) if any(_may_hold(block) for block in content)]
+    places = [place for place, content in enumerate(contents) if any(map(_may_hold, content))]
     if not places:  # nearly always
         return list(contents)
     fit, attachments = list(contents), _Attachments()
@@ -32,7 +32,7 @@ def fitted(contents: Sequence[list[Block]]) -> list[list[Block]]:
 
 
 def _may_hold(block: Block) -> bool:
-    return any(kind in block for kind in _MAY_HOLD)
+    return not _MAY_HOLD.isdisjoint(block)
 
 
 class _Attachments:

@@ -24,7 +24,7 @@ KNOWN_KINDS = frozenset(KINDS)
 
 def is_blank(blocks: Iterable[Block]) -> bool:
     """Whether nothing but blank text stands in these blocks."""
-    return all(is_blank_text(block) for block in blocks)
+    return all(map(is_blank_text, blocks))
 
 
 def is_blank_text(block: Block) -> bool:

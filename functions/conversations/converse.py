@@ -130,7 +130,8 @@ block_shape = kind_of(KINDS, is_open=True)
 def sendable(block: Block) -> Block | None:
     """What a model is sent of a stored block: the members that Converse knows; ``None`` if it would refuse the rest."""
     if len(block) == 1 and "text" in block:  # nearly all are: this is the way of every message read
-        return block if shapes.visible_text(block["text"], "", []) else None
+        text = block["text"]
+        return block if isinstance(text, str) and text and not text.isspace() else None
     taken = block_shape(block, "", [])
     if taken is None or "cachePoint" in taken:  # changes no answer, and is refused by models without a cache
         return None

@@ -10,6 +10,7 @@ from conversations import schema
 from conversations.aws_errors import reading, writing
 from conversations.clock import Clock
 from conversations.codec import Item
+from conversations.dynamo_answers import read_as_json
 from conversations.errors import BusyError, ContendedError, LostPinError
 
 _BATCH_GET_KEYS = 100  # BatchGetItem's limit
@@ -28,6 +29,7 @@ class Calls:
     """A client with the names of the tables. The client is shared and thread-safe."""
 
     def __init__(self, client: Any, tables: Tables, clock: Clock) -> None:
+        read_as_json(client)
         self.client = client
         self.tables = tables
         self._clock = clock

@@ -1,8 +1,8 @@
 """The values of the domain. All are immutable; what changes is made anew with ``dataclasses.replace``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal, final
 
 from conversations import ids
 from conversations.clock import NANOSECONDS
@@ -120,7 +120,8 @@ class Draft:
     answers_none: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(frozen=True)  # without slots, so that what most messages lack is an attribute of the class
 class Message:
     """One message: what one side said. ``conversation_id`` is the chain's, ``position`` counts from 1 within it.
 
@@ -163,6 +164,23 @@ class Message:
     rev: int = 1
     updated_at: str | None = None
     change_id: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Message":
+        """The message of these fields: ``Message(**fields)`` in a tenth of its time, which takes each of the thirty by
+        itself, and a history has hundreds of messages.
+
+        Raises:
+            TypeError: a field that every message has is missing.
+        """
+        if not given.keys() >= _OF_EVERY_MESSAGE:
+            raise TypeError("A message lacks what every one has.")
+        message = object.__new__(cls)
+        message.__dict__.update(given)
+        return message
+
+
+_OF_EVERY_MESSAGE = frozenset(field.name for field in fields(Message) if field.default is MISSING)
 
 
 @dataclass(frozen=True, slots=True)

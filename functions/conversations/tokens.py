@@ -28,10 +28,14 @@ def of_json(value: object) -> int:
 
 def of_blocks(blocks: Iterable[Mapping[str, Any]]) -> int:
     """Tokens of content blocks."""
-    return sum(_BLOCK_OVERHEAD + _of_block(block) for block in blocks)
+    return sum(map(_of_block, blocks))
 
 
 def _of_block(block: Mapping[str, Any]) -> int:
+    return _BLOCK_OVERHEAD + _of_content(block)
+
+
+def _of_content(block: Mapping[str, Any]) -> int:
     text = block.get("text")
     if isinstance(text, str):
         return of_text(text)
@@ -43,7 +47,7 @@ def _of_block(block: Mapping[str, Any]) -> int:
     if "toolResult" in block:
         result = block["toolResult"]
         parts = result.get("content", ()) if isinstance(result, Mapping) else ()
-        return sum(_of_block(part) for part in parts if isinstance(part, Mapping)) + _BLOCK_OVERHEAD
+        return sum(_of_content(part) for part in parts if isinstance(part, Mapping)) + _BLOCK_OVERHEAD
     return of_json(block)
 
 

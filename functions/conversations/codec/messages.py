@@ -8,7 +8,7 @@ from typing import Any
 
 from conversations import ids, schema
 from conversations.codec.bulk import bulk_of_document, document_of_bulk
-from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.codec.packing import Item, from_json, packed, size_of, to_json, unpacked
 from conversations.model import Draft, Message
 
 _ANSWERED = "messages"
@@ -87,25 +87,18 @@ def message_from_item(item: Item) -> Message | None:
     if schema.CREATED_AT not in item or schema.BODY not in item:
         return None
     message_id = item[schema.ID]["S"]
-    chain = message_id.partition(".")[0]
-    created_at = item[schema.CREATED_AT]["S"]
-    rev = int(item[schema.REV]["N"]) if schema.REV in item else 1
+    place: dict[str, Any] = {
+        "id": message_id,
+        "conversation_id": ids.chain_of(message_id),
+        "created_at": item[schema.CREATED_AT]["S"],
+        "rev": int(item[schema.REV]["N"]) if schema.REV in item else 1,
+    }
     try:
-        document = dict(json.loads(unpacked(item[schema.BODY])))
-        fields = {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
-        fields.setdefault("content", ())
-        return Message(id=message_id, conversation_id=chain, created_at=created_at, rev=rev, **fields)
-    except (ValueError, TypeError, zlib.error):
-        return Message(
-            id=message_id,
-            conversation_id=chain,
-            role="user",
-            content=(),
-            created_at=created_at,
-            position=0,
-            readable=False,
-            rev=rev,
-        )
+        document = from_json(unpacked(item[schema.BODY]))
+        said = {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
+        return Message.of({"content": (), **said, **place})
+    except (AttributeError, ValueError, TypeError, zlib.error):
+        return Message(**place, role="user", content=(), position=0, readable=False)
 
 
 def receipt_item(chain_id: str, receipt: str, message_ids: Sequence[str]) -> Item:

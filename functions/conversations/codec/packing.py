@@ -9,6 +9,8 @@ from conversations import schema
 
 WRITE_UNIT_BYTES = 1024
 
+_decoder = json.JSONDecoder()
+
 Item = dict[str, dict[str, Any]]
 """An item in DynamoDB's own JSON: attribute name to ``{type: value}``."""
 
@@ -16,6 +18,20 @@ Item = dict[str, dict[str, Any]]
 def to_json(value: object) -> str:
     """Compact JSON that is not ASCII-escaped."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Any:
+    """What ``to_json`` made the text of.
+
+    ``json.loads`` looks for white space around it as well, which takes a message of a history half as long again.
+
+    Raises:
+        ValueError: it is no JSON, or more than that.
+    """
+    value, end = _decoder.raw_decode(text)
+    if end != len(text):
+        raise ValueError("There is more than one JSON document.")
+    return value
 
 
 def size_of(item: Item) -> int:
