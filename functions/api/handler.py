@@ -1,12 +1,8 @@
 """The function behind the HTTP API: everything is put together here, once for all requests of a process."""
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
-
-from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from api.app import App, log_keys
 from api.invoker import LambdaInvoker
@@ -16,17 +12,17 @@ from api.settings import ApiSettings
 from conversations import VERSION
 from conversations.clients import Clients
 from conversations.clock import SystemClock
+from conversations.logs import Logger
+from conversations.metrics import Metrics
 from conversations.recall import SearchedRecall
 from conversations.registration import registered_tools
-
-warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
 
 _settings = ApiSettings.from_env(os.environ)
 _clients = Clients()
 _clock = SystemClock()
 _store = _clients.store(_settings.store, _clock)
-_logger = Logger()
-_metrics = Metrics()
+_logger = Logger(os.environ["SERVICE_NAME"], _clock)
+_metrics = Metrics(os.environ["METRICS_NAMESPACE"], os.environ["SERVICE_NAME"], _clock)
 _searches = Searches()
 _app = App(
     Memory(
@@ -47,12 +43,12 @@ _app = App(
 )
 
 
-@_metrics.log_metrics
+@_metrics.written()
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of the HTTP API (payload version 2.0)."""
-    _logger.clear_state()  # what an earlier invocation was about
-    _logger.append_keys(request_id=context.aws_request_id, **log_keys(event))
-    answer = _app.resolve(event, context)
+    _logger.begin(context.aws_request_id, os.environ.get("_X_AMZN_TRACE_ID"))
+    _logger.append_keys(**log_keys(event))
+    answer = _app.resolve(event)
     if lost := _store.take_lost_pins():
-        _metrics.add_metric("LostPins", MetricUnit.Count, lost)
+        _metrics.count("LostPins", lost)
     return answer

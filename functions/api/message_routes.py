@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
-
 from api import parameters
 from api.memory import Memory
+from api.router import Answer, Event, Router
 from api.routes import Routes, answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
 from api.wire import check_can_be_given_back, history_json, message_json, message_size
@@ -18,6 +16,7 @@ from conversations.changing import clear
 from conversations.errors import InvalidRequestError
 from conversations.history import read_history
 from conversations.history_query import HistoryQuery
+from conversations.metrics import Metrics
 from conversations.model import Draft
 from conversations.reading import Room, read_page
 from conversations.tools import refuse_registered
@@ -29,17 +28,17 @@ _ROUTE = "messages"
 class MessageRoutes(Routes):
     """Append, page, read and clear messages; show the history."""
 
-    def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
-        super().__init__(app, memory)
+    def __init__(self, router: Router, memory: Memory, metrics: Metrics) -> None:
+        super().__init__(memory)
         self._metrics = metrics
-        app.post("/conversations/<conversation_id>/messages")(self.append)
-        app.get("/conversations/<conversation_id>/messages")(self.page)
-        app.delete("/conversations/<conversation_id>/messages")(self.clear)
-        app.get("/conversations/<conversation_id>/messages/<message_id>")(self.get)
-        app.get("/conversations/<conversation_id>/history")(self.history)
+        router.add("POST", "/conversations/<conversation_id>/messages", self.append)
+        router.add("GET", "/conversations/<conversation_id>/messages", self.page)
+        router.add("DELETE", "/conversations/<conversation_id>/messages", self.clear)
+        router.add("GET", "/conversations/<conversation_id>/messages/<message_id>", self.get)
+        router.add("GET", "/conversations/<conversation_id>/history", self.history)
 
-    def append(self, conversation_id: str) -> Response[str]:
-        request = self.request()
+    def append(self, event: Event, conversation_id: str) -> Answer:
+        request = self.request(event)
         body = request.body
         local = parameters.local_id(_ROUTE, request.key)
         is_batch = "messages" in body
@@ -55,8 +54,8 @@ class MessageRoutes(Routes):
         shown = [message_json(message) for message in messages]
         return answer(201, {"messages": shown} if is_batch else shown[0])
 
-    def page(self, conversation_id: str) -> Response[str]:
-        request = self.request("order", "limit", "cursor")
+    def page(self, event: Event, conversation_id: str) -> Answer:
+        request = self.request(event, "order", "limit", "cursor")
         order, limit = parameters.order(request.query), parameters.limit(request.query)
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
@@ -73,8 +72,8 @@ class MessageRoutes(Routes):
         shown = [message_json(message) for message in page.messages]
         return answer(200, {"messages": shown, "nextCursor": page.next_cursor})
 
-    def get(self, conversation_id: str, message_id: str) -> Response[str]:
-        request = self.request()
+    def get(self, event: Event, conversation_id: str, message_id: str) -> Answer:
+        request = self.request(event)
         _, message = read_message(
             self.memory.store,
             self.memory.clock,
@@ -84,13 +83,13 @@ class MessageRoutes(Routes):
         )
         return answer(200, message_json(message))
 
-    def clear(self, conversation_id: str) -> Response[str]:
-        request = self.request()
+    def clear(self, event: Event, conversation_id: str) -> Answer:
+        request = self.request(event)
         clear(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
         return no_content()
 
-    def history(self, conversation_id: str) -> Response[str]:
-        request = self.request("currentMessageId", "maxMessages", "maxTokens", "recall")
+    def history(self, event: Event, conversation_id: str) -> Answer:
+        request = self.request(event, "currentMessageId", "maxMessages", "maxTokens", "recall")
         query = self._history_query(request.query)
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
@@ -114,7 +113,7 @@ class MessageRoutes(Routes):
 
     def _count_repairs(self, repairs: int) -> None:
         if repairs:
-            self._metrics.add_metric("FallbackReads", MetricUnit.Count, repairs)
+            self._metrics.count("FallbackReads", repairs)
 
 
 def _batch(body: Mapping[str, Any], local: str) -> Sequence[Draft]:

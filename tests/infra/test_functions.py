@@ -41,8 +41,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "CONVERSATIONS_TABLE": "Conversations",
         "BODIES_BUCKET": "Bodies",
         "STAGE": "dev2",
-        "POWERTOOLS_METRICS_NAMESPACE": "ConversationMemory",
-        "POWERTOOLS_LOG_LEVEL": "INFO",
+        "METRICS_NAMESPACE": "ConversationMemory",
     }
     history = {
         "SYSTEM_PROMPT": "Be brief.",
@@ -53,7 +52,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     assert deployment.environment("ApiFunction") == {
         **everyone,
         **history,
-        "POWERTOOLS_SERVICE_NAME": "conversation-memory-api",
+        "SERVICE_NAME": "conversation-memory-api",
         "AUTH": "jwt",
         "TURN_FUNCTION": "TurnsTurnFunction",
         "MESSAGE_UPDATED_TIME": "true",
@@ -61,7 +60,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     assert deployment.environment("TurnsTurnFunction") == {
         **everyone,
         **history,
-        "POWERTOOLS_SERVICE_NAME": "conversation-memory-turn",
+        "SERVICE_NAME": "conversation-memory-turn",
         "GRAPHQL_HOSTS": "api.example.com",
         "TOOL_ROUNDS": "10",
         "MODEL_FIELDS": '{"top_k":5}',
@@ -70,7 +69,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     }
     assert deployment.environment("CleanupFunction") == {
         **everyone,
-        "POWERTOOLS_SERVICE_NAME": "conversation-memory-cleanup",
+        "SERVICE_NAME": "conversation-memory-cleanup",
         "CLEANUP_QUEUE_URL": "CleanupQueue",
     }
 

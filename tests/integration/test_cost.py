@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.metrics import Metrics
 
+from conversations.logs import Logger
+from conversations.metrics import Metrics
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.played_model import SETTINGS, PlayedModel, deltas
