@@ -3,15 +3,15 @@
 Nothing here is timed. The clock is one that moves when it is looked at, so that a run is like the other.
 """
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from aws_lambda_powertools.logging import Logger
-from aws_lambda_powertools.metrics import Metrics
-
 from conversations.clock import NANOSECONDS, SystemClock
+from conversations.logs import Logger
+from conversations.metrics import Metrics
 from tests.bed.dynamodb_meter import Call, DynamoDBMeter
 from tests.bed.in_process import Api
 from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
@@ -68,7 +68,6 @@ class Metered:
     meter: DynamoDBMeter
     model: PlayedModel
     worker: Worker
-    metrics: Metrics
 
     def calls(self, work: Callable[[], object]) -> list[Call]:
         """The calls of DynamoDB that some work makes."""
@@ -83,7 +82,6 @@ class Metered:
         """The body of an answer of the API that is no error."""
         answer = self.api.call(method, path, body, query=query)
         assert answer.status < 300, answer
-        self.metrics.clear_metrics()  # a hundred of them would be printed
         return answer.body
 
     def turn(self, conversation_id: str, question: str, answer: str, *, window: int | None = None) -> None:
@@ -100,7 +98,6 @@ class Metered:
         self.model.scripts = [lambda: _streamed(text)]
         outcome = self.worker.answer(dict(self.api.invocations.descriptors[-1]), PLENTY_MS)
         assert outcome["outcome"] == "complete", outcome
-        self.metrics.clear_metrics()
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
@@ -114,9 +111,9 @@ def metered(endpoint_url: str) -> Iterator[Metered]:
     with DynamoDBMeter(counts_reads=True) as meter, bed(endpoint_url, clock=clock) as direct:
         meter.upstream = endpoint_url
         store = direct.store_through(meter.url)
-        model, logger, metrics = PlayedModel(), Logger(service="bench", level="CRITICAL"), Metrics("bench", "bench")
-        worker = Worker(store, clock, model, SETTINGS, logger, metrics)
-        yield Metered(direct, Api(store, clock), meter, model, worker, metrics)
+        model, logger = PlayedModel(), Logger("bench", stream=io.StringIO())
+        worker = Worker(store, clock, model, SETTINGS, logger, Metrics("bench", "bench"))
+        yield Metered(direct, Api(store, clock), meter, model, worker)
 
 
 def _streamed(text: str) -> Iterator[Mapping[str, Any]]:
