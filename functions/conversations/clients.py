@@ -21,9 +21,11 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
+from botocore import __version__ as botocore_version
 from botocore.config import Config
 from botocore.session import Session, get_session
 
+from conversations import VERSION
 from conversations.clock import Clock
 from conversations.dynamo import DynamoStore, Tables
 from conversations.dynamo_cleaning import DynamoRemains
@@ -31,11 +33,13 @@ from conversations.objects import Objects
 from conversations.settings import StoreSettings
 
 _CONNECT_S = 1
+# botocore would put a longer name together for each call, twice and letter by letter: a tenth of the call's time.
+_NAME = f"conversation-memory/{VERSION} Botocore/{botocore_version}"
 
 
-def _config(read_s: int, tries: int) -> Config:
+def _config(read_s: float, tries: int) -> Config:
     retries = {"mode": "standard", "total_max_attempts": tries}
-    return Config(connect_timeout=_CONNECT_S, read_timeout=read_s, retries=retries)
+    return Config(connect_timeout=_CONNECT_S, read_timeout=read_s, retries=retries, user_agent=_NAME)
 
 
 # What the adapters ask for is checked by their tests; checking each request again takes a twentieth of a call's time.
@@ -52,8 +56,6 @@ class Clients:
 
     def __init__(self) -> None:
         self._session: Session = get_session()
-        # Otherwise botocore puts its name together twice for each call, letter by letter: a tenth of the call's time.
-        self._names_itself = Config(user_agent=self._session.user_agent())
         self._made: dict[tuple[str, str | None, str], Any] = {}
         self._making = Lock()
 
@@ -79,7 +81,7 @@ class Clients:
 
     def tools(self, region: str | None, timeout_s: float) -> Any:
         """The client of Lambda by which tools are called: a call that took too long must not be made twice."""
-        config = Config(connect_timeout=_CONNECT_S, read_timeout=timeout_s, retries={"total_max_attempts": 1})
+        config = _config(timeout_s, 1)
         return self._client("lambda", config, region, f"within {timeout_s} s")
 
     def model(self, region: str | None) -> Any:
@@ -91,6 +93,5 @@ class Clients:
         key = (service, region, use)
         with self._making:
             if key not in self._made:
-                named = config.merge(self._names_itself)
-                self._made[key] = self._session.create_client(service, region_name=region, config=named)
+                self._made[key] = self._session.create_client(service, region_name=region, config=config)
             return self._made[key]
