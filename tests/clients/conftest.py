@@ -12,7 +12,7 @@ from tests.integration.conftest import api, clock, lagging, own_dynamodb, store
 
 __all__ = ["api", "clock", "lagging", "own_dynamodb", "store"]
 
-collect_ignore = ["frameworks"]  # in an environment of their own: test_frameworks.py
+collect_ignore = ["frameworks", "tables"]  # in an environment of their own: test_frameworks.py, test_tables.py
 
 
 @pytest.fixture

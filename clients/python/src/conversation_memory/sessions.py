@@ -18,7 +18,7 @@ from conversation_memory.types import Message, NewMessage
 LONGEST_BYTES = 1024
 LARGEST_BODY_BYTES = 5 * 1024 * 1024
 """What the API takes as a body, counted as an escaped JSON string."""
-_ENVELOPE_BYTES = 1024
+ENVELOPE_BYTES = 1024
 _SECONDS_PER_DAY = 24 * 60 * 60
 _MOST_TTL_DAYS = 3650
 _TRIES = 3
@@ -116,18 +116,23 @@ def _batches(messages: Sequence[NewMessage]) -> list[list[NewMessage]]:
     batches: list[list[NewMessage]] = []
     left = 0
     for place, message in enumerate(messages):
-        size = _size(message, place)
+        size = size_of(message, place)
         if size > left or len(batches[-1]) == operations.LARGEST_BATCH:
             batches.append([])
-            left = LARGEST_BODY_BYTES - _ENVELOPE_BYTES
+            left = LARGEST_BODY_BYTES - ENVELOPE_BYTES
         batches[-1].append(message)
         left -= size
     return batches
 
 
-def _size(message: Any, place: int) -> int:
+def size_of(message: Any, place: int) -> int:
+    """The bytes that a message takes in a request.
+
+    Raises:
+        TooLargeError: it is larger than a request may be.
+    """
     size = len(json.dumps(to_json(message).decode(), ensure_ascii=False).encode())
-    if size > LARGEST_BODY_BYTES - _ENVELOPE_BYTES:
+    if size > LARGEST_BODY_BYTES - ENVELOPE_BYTES:
         told = f"The message takes {size} bytes as an escaped JSON string, and a request may hold {LARGEST_BODY_BYTES}"
         raise TooLargeError(413, "TooLarge", told, field=f"messages[{place}]")
     return size
