@@ -1,8 +1,7 @@
 """Moving one session: what is missing of it in the target, in its order.
 
 Everything is known from the source and from what stands in the target, so a run may be killed anywhere, and several may
-be at work on the same session. Each batch begins at the first place that is not there, and its idempotency key is
-made from that place: of two that begin at the same one, one is refused, looks again, and goes on behind the other.
+be at work on the same session.
 """
 
 from __future__ import annotations
@@ -12,33 +11,31 @@ from itertools import chain
 
 from conversation_memory import Client
 from conversation_memory.errors import (
-    AlreadyAnsweredError,
     ApiError,
     ConversationDeletedError,
     ForbiddenError,
-    IdempotencyMismatchError,
-    InvalidRequestError,
     NotFoundError,
     TooLargeError,
     UnauthorizedError,
 )
-from conversation_memory.moving.batches import Batch, Taken, messages_of, refused_in, taken
+from conversation_memory.moving.batches import Batch, taken
 from conversation_memory.moving.describing import described
 from conversation_memory.moving.found import Chained, Row, Session, key_of
-from conversation_memory.moving.report import Remark, Report
-from conversation_memory.moving.target import Reached, answer_to, ids_by_place, moved_from, reached, was_begun
+from conversation_memory.moving.report import Report
+from conversation_memory.moving.storing import Overtaken, Storing
+from conversation_memory.moving.target import Reached, ids_by_place, reached, was_begun
 from conversation_memory.types import Conversation, NewMessage
 
 _TRIES = 8
 Finder = Callable[[Session], "Conversation | None"]
 
 
-class Overtaken(Exception):  # noqa: N818 - nothing is wrong
-    """Somebody else has stored what this one was about to store, or the conversation is another now."""
-
-
 class Refused(Exception):  # noqa: N818
     """Nothing more of the session can be moved; the text says why."""
+
+
+class Stopped(Exception):  # noqa: N818
+    """The run is to end; what is missing is moved by the next."""
 
 
 class Arrival:
@@ -59,6 +56,8 @@ class Arrival:
         """
         try:
             self._until_done()
+        except Stopped:
+            return
         except Refused as refused:
             self._report.skip(self._session.key, str(refused))
         except ConversationDeletedError:
@@ -72,7 +71,7 @@ class Arrival:
 
     def _until_done(self) -> None:
         for _ in range(_TRIES):
-            attempt = Attempt(self._client, self._session, self._report, self._find)
+            attempt = _Attempt(self._client, self._session, self._report, self._find)
             try:
                 attempt.run()
             except Overtaken:
@@ -83,7 +82,7 @@ class Arrival:
         raise Refused(f"others wrote to it in each of {_TRIES} attempts: move it again")
 
 
-class Attempt:
+class _Attempt:
     """One look at what is there, and all that is missing behind it."""
 
     def __init__(self, client: Client, session: Session, report: Report, find: Finder) -> None:
@@ -93,42 +92,40 @@ class Attempt:
         self._find = find
         self.moved = 0
         self._present = 0
-        self._skipped: list[Remark] = []
-        self._notes: list[Remark] = []
+        self._passed: list[int] = []
+        self._remarks: list[Callable[[], None]] = []
         self._conversation: Conversation | None = None
         self._reached: Reached | None = None
-        self._ids: dict[int, str] = {}
-        self._has_all_ids = False
-        self._answered: set[str] = set()
+        self._storing: Storing | None = None
         self._batch = Batch()
 
     def tell(self, *, moved_before: int) -> None:
         """Add to the report what this attempt came to."""
-        for remark in self._skipped:
-            self._report.skip(remark.session, remark.reason, remark.place)
-        for remark in self._notes:
-            self._report.note(remark.session, remark.reason, remark.place)
+        for remark in self._remarks:
+            remark()
         self._report.count(present=max(0, self._present - moved_before))
 
     def run(self) -> None:
+        """Store what is missing.
+
+        Raises:
+            Overtaken: look again.
+            Refused: nothing more of the session can be moved.
+        """
         if self._is_the_original():
             return
         rows = self._session.rows()
         unstorable, first = _until_storable(rows)
         if first is None and not self._session.is_kept_empty:
-            self._pass_over(unstorable)
+            for row in unstorable:
+                self._skip(row.problem, row.place)
+            self._report.count(empty=0 if unstorable else 1)
             return
         self._look()
         last = self._take_all(chain(unstorable, [] if first is None else [first], rows))
         self._flush()
-        if self._reached is not None and last < self._reached.place:
-            self._note(f"holds fewer messages than were moved before ({last + 1} of {self._reached.place + 1})")
+        self._compare(last)
         self._describe(is_begun=self.moved > 0 or self._reached is not None)
-
-    def _pass_over(self, rows: list[Row]) -> None:
-        for row in rows:
-            self._skip(row, row.problem)
-        self._report.count(empty=0 if rows else 1)
 
     # What is there
 
@@ -146,29 +143,36 @@ class Attempt:
     def _look(self) -> None:
         session, key = self._session, key_of(self._session.source, self._session.key)
         if self._report.is_dry:
-            self._conversation = self._find(session)
+            found = self._find(session)
         else:
-            self._conversation = self._client.create_conversation(session_id=session.session_id, idempotency_key=key)
-        found = self._conversation
+            found = self._client.create_conversation(session_id=session.session_id, idempotency_key=key)
+        self._conversation = found
         if found is None:
             return
         self._reached = reached(self._client, found["id"], session.source) if found["messageCount"] else None
         if self._reached is not None:
-            self._ids[self._reached.place] = self._reached.message_id
+            self._present = self._reached.number
         elif was_begun(found, session.source, session.key):
             raise Refused("was moved before, and has been cleared since")
         elif found["messageCount"]:
             self._note(f"is stored behind {found['messageCount']} messages that were there before")
         elif not self._report.is_dry and session.ttl_days is not None:
             self._client.change_conversation(found["id"], {"ttlDays": session.ttl_days})
+        self._storing = Storing(
+            *(self._client, session, found["id"], self._reached), skip=self._skip, note=self._note, count=self._count
+        )
 
-    def _id_of(self, place: int) -> str | None:
-        is_earlier = self._reached is not None and place < self._reached.place
-        if place not in self._ids and is_earlier and not self._has_all_ids and self._conversation is not None:
-            self._ids |= ids_by_place(self._client, self._conversation["id"], self._session.source)
-            self._has_all_ids = True
-        known = self._ids.get(place)
-        return None if known in self._answered else known
+    def _compare(self, last: int) -> None:
+        """Say what of the source was not moved when its time was, and what of what was moved it no longer has."""
+        if self._reached is None or self._conversation is None:
+            return
+        if last < self._reached.place:
+            self._note(f"holds fewer messages than were moved before ({last + 1} of {self._reached.place + 1})")
+        elif len(self._passed) > self._reached.number:
+            stored = ids_by_place(self._client, self._conversation["id"], self._session.source)
+            for place in self._passed:
+                if place not in stored:
+                    self._skip("was refused when what stands behind it was moved", place)
 
     # What is missing
 
@@ -178,22 +182,22 @@ class Attempt:
         for row in rows:
             digest, last = chained.add(row.mark), row.place
             if row.message is None:
-                self._skip(row, row.problem)
+                self._skip(row.problem, row.place)
             elif self._reached is not None and row.place <= self._reached.place:
-                self._present += 1
+                self._passed.append(row.place)
             else:
                 self._take(row, row.message, digest)
             if self._reached is not None and row.place == self._reached.place and digest != self._reached.digest:
-                raise Refused(f"is not what it was when {row.place + 1} messages were moved: nothing more is")
+                raise Refused(f"is not what it was when {self._reached.number} messages were moved: nothing more is")
         return last
 
     def _take(self, row: Row, message: NewMessage, digest: str) -> None:
         if row.note:
-            self._notes.append(Remark(self._session.key, row.note, row.place))
+            self._note(row.note, row.place)
         try:
             one = taken(row, message, self._session.source, digest)
         except TooLargeError as error:
-            self._skip(row, error.message)
+            self._skip(error.message, row.place)
             return
         if not self._batch.has_room_for(one):
             self._flush()
@@ -201,62 +205,12 @@ class Attempt:
 
     def _flush(self) -> None:
         rows, self._batch = self._batch.rows, Batch()
+        if self._report.is_stopped:
+            raise Stopped
         if self._report.is_dry:
             self._count(len(rows))
-        elif rows:
-            self._store(rows)
-
-    def _store(self, rows: list[Taken]) -> None:
-        """Store the rows that the target takes, all others are skipped."""
-        assert self._conversation is not None
-        messages, key = (
-            messages_of(rows, self._id_of),
-            key_of(self._session.source, self._session.key, str(rows[0].row.place)),
-        )
-        try:
-            stored = self._client.append_messages(self._conversation["id"], messages, idempotency_key=key)
-        except IdempotencyMismatchError as error:
-            raise Overtaken from error
-        except AlreadyAnsweredError:
-            self._detach(rows)
-        except (InvalidRequestError, TooLargeError) as error:
-            self._without_refused(rows, error)
-        else:
-            self._ids |= {one.row.place: message["id"] for one, message in zip(rows, stored, strict=True) if one.asks}
-            self._count(len(rows))
-
-    def _detach(self, rows: list[Taken]) -> None:
-        """Others have answered a question in the meantime: the source's own answer is kept as one of nothing."""
-        assert self._conversation is not None
-        detached = 0
-        for one in rows:
-            question = None if one.row.answers is None else self._ids.get(one.row.answers)
-            if question is None:
-                continue
-            answered = answer_to(self._client, self._conversation["id"], question)
-            if answered is not None and moved_from(answered, self._session.source) is not None:
-                raise Overtaken
-            if answered is not None:
-                self._answered.add(question)
-                self._notes.append(Remark(self._session.key, "its question has another answer by now", one.row.place))
-                detached += 1
-        if not detached:
-            raise Overtaken
-        self._store(rows)
-
-    def _without_refused(self, rows: list[Taken], error: ApiError) -> None:
-        if (error.field or "").endswith("associatedUserMessageId"):
-            raise Overtaken from error  # what it answers was cleared
-        number = 0 if len(rows) == 1 else refused_in(error)
-        if number is None:
-            half = len(rows) // 2
-            self._store(rows[:half])
-            self._store(rows[half:])
-            return
-        self._skip(rows[number].row, str(error))
-        left = rows[:number] + rows[number + 1 :]
-        if left:
-            self._store(left)
+        elif self._storing is not None:
+            self._storing.store(rows)
 
     def _describe(self, *, is_begun: bool) -> None:
         if self._conversation is None or self._report.is_dry:
@@ -273,11 +227,11 @@ class Attempt:
         self.moved += moved
         self._report.count(moved=moved)
 
-    def _skip(self, row: Row, reason: str) -> None:
-        self._skipped.append(Remark(self._session.key, reason, row.place))
+    def _skip(self, reason: str, place: int | None = None) -> None:
+        self._remarks.append(lambda: self._report.skip(self._session.key, reason, place))
 
-    def _note(self, reason: str) -> None:
-        self._notes.append(Remark(self._session.key, reason))
+    def _note(self, reason: str, place: int | None = None) -> None:
+        self._remarks.append(lambda: self._report.note(self._session.key, reason, place))
 
 
 def _until_storable(rows: Iterator[Row]) -> tuple[list[Row], Row | None]:

@@ -65,12 +65,22 @@ class Batch:
         return any(one.row.place == answers for one in self.rows[:-1])
 
 
-def messages_of(rows: Sequence[Taken], id_of: Callable[[int], str | None]) -> list[NewMessage]:
-    """The messages for a request: each answer with its question, be that the one before or one of an earlier request.
+def messages_of(rows: Sequence[Taken], stored: int, id_of: Callable[[int], str | None]) -> list[NewMessage]:
+    """The messages for a request, counted on from those that are ``stored``: each answer with its question, be that the
+    one before or one of an earlier request.
 
     ``id_of`` knows the messages that are stored, by their places.
     """
-    return [_associated(one, rows[number - 1] if number else None, id_of) for number, one in enumerate(rows)]
+    befores = [None, *rows]
+    return [
+        _numbered(_associated(one, before, id_of), number)
+        for number, (one, before) in enumerate(zip(rows, befores, strict=False), stored + 1)
+    ]
+
+
+def _numbered(message: NewMessage, number: int) -> NewMessage:
+    metadata = message.get("metadata") or {}
+    return {**message, "metadata": {**metadata, MOVED_FROM: {**metadata[MOVED_FROM], "number": number}}}
 
 
 def _associated(one: Taken, before: Taken | None, id_of: Callable[[int], str | None]) -> NewMessage:

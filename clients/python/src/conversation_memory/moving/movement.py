@@ -48,6 +48,7 @@ def move(
             while under_way:
                 under_way = _some_done(under_way)
         except BaseException:
+            so_far.is_stopped = True
             for future in under_way:
                 future.cancel()
             raise

@@ -46,6 +46,7 @@ class Report:
     began_s: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     on_change: Callable[[Report], None] | None = None
+    is_stopped: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def count(self, *, sessions: int = 0, gone: int = 0, empty: int = 0, moved: int = 0, present: int = 0) -> None:

@@ -16,12 +16,14 @@ _LARGEST_PAGE = 1000
 
 @dataclass(frozen=True)
 class Reached:
-    """The last row that was moved: its place, the digest up to it, and the message's id and role."""
+    """The last row that was moved: its place, which of the moved messages it is (1, 2, 3), the digest up to it, and the
+    message's id.
+    """
 
     place: int
+    number: int
     digest: str
     message_id: str
-    role: str
 
 
 def reached(client: Client, conversation_id: str, source: str) -> Reached | None:
@@ -32,7 +34,7 @@ def reached(client: Client, conversation_id: str, source: str) -> Reached | None
     for message in _newest_first(client, conversation_id):
         moved = moved_from(message, source)
         if moved is not None:
-            return Reached(moved["place"], str(moved.get("digest")), message["id"], message["role"])
+            return Reached(moved["place"], moved["number"], str(moved.get("digest")), message["id"])
     return None
 
 
@@ -59,9 +61,9 @@ def answer_to(client: Client, conversation_id: str, question_id: str) -> Message
 def moved_from(message: Message, source: str) -> Mapping[str, Any] | None:
     """What the message says of that source; ``None`` if it did not come from there."""
     moved = (message.get("metadata") or {}).get(MOVED_FROM)
-    if isinstance(moved, dict) and moved.get("source") == source and isinstance(moved.get("place"), int):
-        return moved
-    return None
+    if not isinstance(moved, dict) or moved.get("source") != source:
+        return None
+    return moved if isinstance(moved.get("place"), int) and isinstance(moved.get("number"), int) else None
 
 
 def origins(metadata: Mapping[str, Any]) -> list[Any]:
