@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run token audit test test-fast test-faults bench check synth deploy destroy tools not-local clean
+.PHONY: help run token audit test test-fast test-faults bench bench-check check synth deploy destroy tools not-local clean
 
 PYTHON := .venv/bin/python
 ON_PATH := PATH="$(CURDIR)/.venv/bin:$$PATH" npm_config_update_notifier=false
@@ -41,6 +41,9 @@ test-faults: .venv/installed  ## the long proofs: faults of AWS at every call, l
 
 bench: .venv/installed  ## what it costs and how fast it is, beside bare botocore and peers (ARGS=--help)
 	@$(PYTHON) -m tests.bench $(ARGS)
+
+bench-check: .venv/installed  ## the budgets that are counted (they are part of make test, too)
+	$(PYTHON) -m pytest tests/budgets
 
 check: .venv/installed  ## lint, format and types
 	$(PYTHON) -m ruff check .

@@ -18,7 +18,7 @@ LENGTHS = (10, 100, 1000, 10_000)
 @contextmanager
 def rows(folder: Path) -> Iterator[list[Count]]:
     with engine(folder) as url, metered(url) as service:
-        usages = {length: _usages(service, length) for length in LENGTHS}
+        usages = {length: usages(service, length) for length in LENGTHS}
     yield [
         count
         for pattern in PATTERNS
@@ -27,7 +27,7 @@ def rows(folder: Path) -> Iterator[list[Count]]:
     ]
 
 
-def _usages(service: Metered, length: int) -> dict[str, Usage]:
+def usages(service: Metered, length: int) -> dict[str, Usage]:
     conversation_id = service.unmetered.fill(length, SIZE)
     service.wait(_AFTER_S)
     found = {}
