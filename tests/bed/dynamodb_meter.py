@@ -97,7 +97,11 @@ class DynamoDBMeter(Forwarder):
 
 
 def _without_projection(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same question for all attributes; names that only the projection used are refused when they stay."""
     left = {name: value for name, value in asked.items() if name != "ProjectionExpression"}
+    expressions = " ".join(value for name, value in left.items() if name.endswith("Expression"))
+    if names := {k: v for k, v in left.pop("ExpressionAttributeNames", {}).items() if k in expressions}:
+        left["ExpressionAttributeNames"] = names
     if "RequestItems" in left:
         left["RequestItems"] = {table: _without_projection(keys) for table, keys in left["RequestItems"].items()}
     return left

@@ -209,7 +209,8 @@ def test_the_meter_counts_reads_by_the_whole_size_of_what_is_read(dynamodb_endpo
             client.put_item(TableName=tables.messages, Item=item(local, size))
         meter.reset()
         client.query(**at_index, **of_c)
-        projected = client.query(**at_index, **of_c, ProjectionExpression="id", Limit=2)
+        named = {"ProjectionExpression": "#i", "ExpressionAttributeNames": {"#i": "id"}}
+        projected = client.query(**at_index, **of_c, **named, Limit=2)
         client.get_item(TableName=tables.messages, Key={"id": {"S": "c.2"}}, ConsistentRead=True)
         client.get_item(TableName=tables.messages, Key={"id": {"S": "c.2"}})
         keys = [{"id": {"S": f"c.{local}"}} for local in ("2", "3", "none")]

@@ -9,6 +9,7 @@ that folder, and gives its rows and counts. All are made ready first; then all r
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +22,7 @@ _ROOT = _BENCH.parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "functions"), str(_ROOT / "clients" / "python" / "src")]
 
 from infra.local import environment  # noqa: E402 - the paths above come first
+from tests.bed.installed import installed  # noqa: E402
 from tests.bench import results, tables  # noqa: E402
 from tests.bench.measuring import Count, Measured, Row, in_rounds  # noqa: E402
 
@@ -33,13 +35,12 @@ def main() -> None:
     if options.list:
         print("\n".join(GROUPS))
         return
-    if options.show:
-        print(tables.markdown(results.read(options.show)))
-        return
-    found = results.document(_run(options), rounds=options.rounds)
-    results.write(found, options.out)
-    print(tables.markdown(found))
-    _report(f"written to {options.out}")
+    if not options.show:
+        results.write(results.document(_run(options), rounds=options.rounds), options.out)
+    shown = options.show or options.out
+    print(tables.markdown(results.read(shown)))
+    _draw(shown, options.pictures)
+    _report(f"the results are in {shown}, the pictures in {options.pictures}")
 
 
 def _options() -> argparse.Namespace:
@@ -49,6 +50,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=25, help="after which no new round begins (%(default)s)")
     parser.add_argument("--out", type=Path, default=_ROOT / ".local" / "bench.json", help="where the results go")
     parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: the tables of an earlier run")
+    parser.add_argument("--pictures", type=Path, default=_ROOT / ".local", help="the folder for the pictures")
     parser.add_argument("--list", action="store_true", help="the names of the groups")
     return parser.parse_args()
 
@@ -71,9 +73,16 @@ def _run(options: argparse.Namespace) -> list[Measured | Count]:
             own = Path(folder) / name
             own.mkdir()
             given += ready.enter_context(importlib.import_module(f"tests.bench.groups.{name}").rows(own))
-        rows = [row for row in given if isinstance(row, Row)]
-        measured = iter(in_rounds(rows, rounds=options.rounds, until=until, report=_report))
-    return [entry if isinstance(entry, Count) else next(measured) for entry in given]
+        rows = list({entry.key: entry for entry in given if isinstance(entry, Row)}.values())  # a yardstick once
+        measured = in_rounds(rows, rounds=options.rounds, until=until, report=_report)
+    return [*measured, *(entry for entry in given if isinstance(entry, Count))]
+
+
+def _draw(shown: Path, folder: Path) -> None:
+    """Where matplotlib is, which is not here."""
+    path = os.pathsep.join((str(installed(_BENCH / "requirements.txt", "pictures")), str(_ROOT)))
+    command = [sys.executable, "-m", "tests.bench.drawing", str(shown.resolve()), str(folder.resolve())]
+    subprocess.run(command, cwd=_ROOT, env={**os.environ, "PYTHONPATH": path}, check=True, timeout=120)
 
 
 def _report(line: str) -> None:

@@ -1,16 +1,14 @@
-"""The names under which what turns cost is told, for the service and its peers alike."""
+"""What turns cost, told in the same way of the service and of its peers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.bench.measuring import Count
 from tests.bench.metered import Usage
 from tests.bench.prices import dollars_per_million
+from tests.bench.titles import DOLLARS, READS, WRITES
 
 SIZE = 1024
 WINDOW = 20
-WRITES = "Write units of the t-th turn (two messages of 1 KB)"
-READS = "Read units of the t-th turn"
-DOLLARS = "DynamoDB, dollars for a million turns such as the t-th"
 SHOWN = (1, 10, 100, 1000)  # of reads and dollars; write units are told of every turn
 
 
