@@ -11,13 +11,15 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tests.bench import results, titles
 from tests.bench.results import Document
 
 TURNS, READS = "turns.svg", "reads.svg"
 _LAST_TURN = 200  # beyond it single points would look like a line
-_SIZE = (9, 5)
+_SIZE = (9, 7)
+_PLAIN = FuncFormatter(lambda number, _: f"{number:,.0f}")
 
 
 def draw(found: Document, folder: Path) -> None:
@@ -35,14 +37,12 @@ def draw(found: Document, folder: Path) -> None:
 def _turns(given: Sequence[Any]) -> Figure:
     figure, axes = _axes("turn", "write units", titles.WRITES)
     for name, points in _lines(given):
-        known = [(point["at"], point["value"]) for point in points if point["value"] is not None]
-        (line,) = axes.plot(*zip(*known, strict=True), label=_short(name))
-        if known[-1][0] < _LAST_TURN:
-            axes.plot(*known[-1], marker="x", markersize=9, markeredgewidth=2, color=line.get_color())
-            axes.annotate("breaks", known[-1], textcoords="offset points", xytext=(6, 4), color=line.get_color())
-    axes.set_yscale("log")
-    axes.legend(loc="upper left")
-    return figure
+        (line,) = axes.plot(*zip(*((point["at"], point["value"]) for point in points), strict=True), label=name)
+        last = points[-1]
+        if last["at"] < _LAST_TURN:
+            line.set_label(f"{name}: breaks at turn {last['at'] + 1}")
+            axes.plot(last["at"], last["value"], marker="x", markersize=9, markeredgewidth=2, color=line.get_color())
+    return _finished(figure, axes)
 
 
 def _reads(given: Sequence[Any]) -> Figure:
@@ -53,11 +53,12 @@ def _reads(given: Sequence[Any]) -> Figure:
         medians = [value["median"] for value in values]
         below = [value["median"] - value["low"] for value in values]
         above = [value["high"] - value["median"] for value in values]
-        axes.errorbar(places, medians, yerr=[below, above], marker="o", markersize=4, capsize=3, label=_short(name))
+        axes.errorbar(places, medians, yerr=[below, above], marker="o", markersize=4, capsize=3, label=name)
     axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.legend(loc="upper left")
-    return figure
+    axes.set_xticks(sorted({point["at"] for point in given}))
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(_PLAIN)
+    return _finished(figure, axes)
 
 
 def _axes(across: str, up: str, title: str) -> tuple[Figure, Axes]:
@@ -66,17 +67,22 @@ def _axes(across: str, up: str, title: str) -> tuple[Figure, Axes]:
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.set_title(title)
-    axes.grid(visible=True, which="both", alpha=0.25)
     return figure, axes
+
+
+def _finished(figure: Figure, axes: Axes) -> Figure:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(_PLAIN)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, which="both", alpha=0.25)
+    figure.legend(loc="outside lower center", ncols=1)
+    return figure
 
 
 def _lines(given: Sequence[Any]) -> list[tuple[str, list[Any]]]:
     names = dict.fromkeys(result["name"] for result in given)
     return [(name, sorted((r for r in given if r["name"] == name), key=lambda r: r["at"])) for name in names]
-
-
-def _short(name: str) -> str:
-    return name if len(name) < 60 else name[:57] + "..."
 
 
 def _save(figure: Figure, path: Path) -> None:
