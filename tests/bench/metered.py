@@ -18,7 +18,7 @@ from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bench.bed import Bed, bed
 from turn.worker import Worker
 
-_START_NS = 1_700_000_400 * NANOSECONDS  # a quarter past: the hour by which administrators list is far
+_START_NS = 1_700_000_400 * NANOSECONDS  # 22:20: the hour, by which administrators list, is not over for long
 _LOOK_NS = 25_000_000  # as long as a model takes for a few words
 CHUNK = 20  # characters of a streamed answer
 
