@@ -9,8 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from conversation_memory.cli import main
+from conversations.dynamo import DynamoStore
+from tests.bed.in_process import Api
 from tests.bed.listening import listening
 from tests.bed.served import Served
+from tests.integration.conftest import TestClock
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ def url(served: Served) -> Iterator[str]:
 
 def called(*arguments: str, stdin: str | None = None, **variables: str) -> Ran:
     """`conversation-memory ARGUMENTS` with these variables."""
-    done = CliRunner(env=variables).invoke(main, arguments, input=stdin)
+    done = CliRunner(env=variables).invoke(main, arguments, input=stdin, prog_name="conversation-memory")
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return Ran(done.exit_code, done.stdout, done.stderr)
+    return Ran(done.exit_code, done.stdout_bytes.decode(), done.stderr)
 
 
 @pytest.fixture
@@ -56,3 +59,20 @@ def run(url: str) -> Run:
         return called(*arguments, CONVERSATION_MEMORY_URL=url, **named)
 
     return run
+
+
+@pytest.fixture
+def secured(store: DynamoStore, clock: TestClock) -> Api:
+    """The API of those who have a token."""
+    return Api(store, clock, auth="jwt")
+
+
+@pytest.fixture
+def run_secured(secured: Api) -> Iterator[Run]:
+    """Calls a command on that API."""
+    with listening(Served(secured)) as address:
+
+        def run(*arguments: str, **named: Any) -> Ran:
+            return called(*arguments, CONVERSATION_MEMORY_URL=address, **named)
+
+        yield run

@@ -19,8 +19,12 @@ __all__ = ["main"]
 
 COMMANDS = {
     # name: (module, what `--help` says of it)
+    "chat": ("chatting", "Talk in the terminal, or ask one thing."),
     "completion": ("completing", "Print what lets a shell complete commands."),
+    "delete": ("deleting", "Delete conversations with all that they hold."),
     "list": ("listing", "List conversations, last activity first."),
+    "search": ("searching", "Search for messages that hold any of the words."),
+    "show": ("reading", "Show the messages of a conversation."),
     "status": ("status", "Say which service is asked, and what runs there."),
 }
 

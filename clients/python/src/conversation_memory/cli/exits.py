@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from conversation_memory.cli.harmless import on_one_line
+
 DONE = 0
 FAILED = 1
 USAGE = 2
@@ -18,5 +20,5 @@ class Failure(click.ClickException):
     """Ends a command with a line on standard error and an exit code."""
 
     def __init__(self, message: str, exit_code: int = FAILED) -> None:
-        super().__init__(message)
+        super().__init__(on_one_line(message))
         self.exit_code = exit_code  # type: ignore[misc]  # click has one for each class

@@ -10,6 +10,7 @@ from conversation_memory import Client
 from conversation_memory.cli.connecting import connected
 from conversation_memory.cli.harmless import on_one_line
 from conversation_memory.cli.showing import Output, shown
+from conversation_memory.cli.wording import at
 from conversation_memory.types import Conversation
 
 _LARGEST_PAGE = 200
@@ -45,8 +46,3 @@ def _line(conversation: Conversation, is_owner_shown: bool) -> str:
     if is_owner_shown:
         columns.append(on_one_line(conversation["owner"]))
     return "  ".join([*columns, on_one_line(named)]).rstrip()
-
-
-def at(time: str) -> str:
-    """A time of the API to the second."""
-    return f"{time[:19].replace('T', ' ')}"
