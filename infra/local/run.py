@@ -20,6 +20,7 @@ from infra.local.node import ToolError
 from infra.local.progress import say, step
 from infra.local.signals import StopRequested, StopSignals
 
+_FOLDER = Path(".local")
 _FAILURES = (DeploymentError, EmulatorError, ModelServerError, ToolError, state.InUseError)
 
 
@@ -76,6 +77,8 @@ def _show(stack: LocalStack, given: argparse.Namespace) -> None:
     say(f"\nready: {stack.api_url}\n\nTry in another terminal:")
     for command in first_commands(stack.api_url, sign_in):
         say(f"  {command}")
+    named = "" if given.local_dir == _FOLDER else f" --local {shlex.quote(str(given.local_dir))}"
+    say(f"\nOr talk to it: pip install './clients/python[cli]', then conversation-memory chat{named}")
     say("\nCtrl-C saves the conversations and stops.")
 
 
@@ -89,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--local-dir",
         type=Path,
-        default=Path(".local"),
+        default=_FOLDER,
         help="where the state is kept (.local); with another port and folder several run side by side",
     )
     parser.add_argument(

@@ -6,7 +6,7 @@ Every answer is held to the OpenAPI document.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import urlencode
 
 from api.app import App
@@ -60,6 +60,7 @@ class Api:
         answer_tokens: int | None = None,
         tools: Sequence[RegisteredTool] = (),
         message_updated_time: bool = True,
+        log: TextIO | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -68,7 +69,7 @@ class Api:
         recall = SearchedRecall(clock, lambda: searches.messages)
         memory = Memory(store, clock, self.invocations, auth, searches, "", limits, tools, recall, message_updated_time)
         status = {"version": "test", "stage": "test", "region": "test"}
-        self.app = App(memory, status, Logger(service="test"), Metrics("test", "test"))
+        self.app = App(memory, status, Logger(service="test", stream=log), Metrics("test", "test"))
         self.authorizer: dict[str, Any] = {}
 
     def as_user(self, subject: str, groups: str = "[]") -> None:

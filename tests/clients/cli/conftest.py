@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from conversation_memory.cli import main
 from conversations.dynamo import DynamoStore
 from tests.bed.in_process import Api
+from tests.bed.lagging import LaggingStore
 from tests.bed.listening import listening
 from tests.bed.served import Served
 from tests.integration.conftest import TestClock
@@ -35,6 +37,12 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def api(lagging: LaggingStore, clock: TestClock) -> Api:
+    """The API of a test, whose log is not among what a command of the same process prints."""
+    return Api(lagging, clock, log=StringIO())
 
 
 @pytest.fixture
@@ -64,7 +72,7 @@ def run(url: str) -> Run:
 @pytest.fixture
 def secured(store: DynamoStore, clock: TestClock) -> Api:
     """The API of those who have a token."""
-    return Api(store, clock, auth="jwt")
+    return Api(store, clock, auth="jwt", log=StringIO())
 
 
 @pytest.fixture
