@@ -15,7 +15,7 @@ class Served(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Hands requests to the API. The first of them meet the faults, if there are any."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
+        self.api = api
         self.faults: deque[Fault] = deque()
         self.requests: list[httpx.Request] = []
 
@@ -31,7 +31,7 @@ class Served(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def carry_out(self, request: httpx.Request) -> httpx.Response:
         """What the API answers."""
-        answer = self._api.call(
+        answer = self.api.call(
             request.method,
             request.url.path,
             raw=request.content.decode() or None,

@@ -22,6 +22,8 @@ COMMANDS = {
     "chat": ("chatting", "Talk in the terminal, or ask one thing."),
     "completion": ("completing", "Print what lets a shell complete commands."),
     "delete": ("deleting", "Delete conversations with all that they hold."),
+    "export": ("exporting", "Write conversations down, for programs or to read."),
+    "import": ("importing", "Move conversations in from elsewhere."),
     "list": ("listing", "List conversations, last activity first."),
     "search": ("searching", "Search for messages that hold any of the words."),
     "show": ("reading", "Show the messages of a conversation."),

@@ -36,10 +36,12 @@ class Output:
 
 
 class Progress:
-    """A line on standard error that is written over, if that is a terminal; nothing otherwise."""
+    """A line on standard error that is written over, if that is a terminal; nothing otherwise. With ``is_shown`` it is
+    shown wherever that goes.
+    """
 
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
+    def __init__(self, *, is_shown: bool | None = None) -> None:
+        self._is_shown = sys.stderr.isatty() if is_shown is None else is_shown
 
     def __call__(self, text: str) -> None:
         if self._is_shown:

@@ -20,7 +20,7 @@ from conversation_memory.errors import (
 )
 from conversation_memory.moving.batches import Batch, taken
 from conversation_memory.moving.describing import described
-from conversation_memory.moving.found import Chained, Row, Session, key_of
+from conversation_memory.moving.found import Chained, Row, Session, SourceError, key_of
 from conversation_memory.moving.report import Report
 from conversation_memory.moving.storing import Overtaken, Storing
 from conversation_memory.moving.target import Reached, ids_by_place, reached, was_begun
@@ -58,7 +58,7 @@ class Arrival:
             self._until_done()
         except Stopped:
             return
-        except Refused as refused:
+        except (Refused, SourceError) as refused:
             self._report.skip(self._session.key, str(refused))
         except ConversationDeletedError:
             self._report.skip(self._session.key, "was moved before, and has been deleted or has expired since")

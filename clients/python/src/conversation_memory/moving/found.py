@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from conversation_memory.errors import ConversationMemoryError
 from conversation_memory.types import NewMessage
 
 MOVED_FROM = "movedFrom"
@@ -36,9 +37,10 @@ class Row:
 class Session:
     """A conversation of a source.
 
-    ``source`` and ``key`` name it for good; the key is what reports call it. ``rows`` may be called again, for what
-    stands there then. ``original_id`` is its id if it is a conversation of such a service. ``problem`` says why nothing
-    of it can be moved, ``is_gone`` that its time is over, ``is_kept_empty`` that it is one even without a message.
+    ``source`` and ``key`` name it for good (without a source it is none, but a problem); the key is what reports call
+    it. ``rows`` may be called again, for what stands there then. ``original_id`` is its id if it is a conversation of
+    such a service. ``problem`` says why nothing of it can be moved, ``is_gone`` that its time is over,
+    ``is_kept_empty`` that it is one even without a message.
     """
 
     source: str
@@ -53,6 +55,10 @@ class Session:
     problem: str = ""
     is_gone: bool = False
     is_kept_empty: bool = False
+
+
+class SourceError(ConversationMemoryError):
+    """The source, or a session of it, cannot be read."""
 
 
 class Source(Protocol):

@@ -67,7 +67,7 @@ def _sound(source: Source, report: Report) -> Iterator[Session]:
     """The sessions that can be moved; the others are reported."""
     seen: set[str] = set()
     for session in source.sessions():
-        report.count(sessions=1, gone=int(session.is_gone))
+        report.count(sessions=int(session.source != ""), gone=int(session.is_gone))
         problem = session.problem or _problem_of_name(session.session_id)
         if session.is_gone:
             report.note(session.key, "has expired")
