@@ -3,6 +3,8 @@
 All of it is written for real, so a conversation grows by a few turns with every round.
 """
 
+import io
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,10 +13,14 @@ from pathlib import Path
 
 from botocore.client import Config
 
+from conversations.logs import Logger
+from conversations.metrics import Metrics
+from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bench import plain
-from tests.bench.bed import client, engine, text
+from tests.bench.bed import Bed, bed, client, engine, text
 from tests.bench.measuring import Row, cpu_us
-from tests.bench.metered import Metered, metered
+from tests.bench.metered import CHUNK, SteppingClock
+from turn.worker import Worker
 
 GROUP = "CPU of a turn of 2 x 500 B after N messages, without the model"
 LENGTHS = (20, 100)
@@ -25,13 +31,12 @@ _YARDSTICK = "bare botocore: PutItem, Query, PutItem"
 
 @contextmanager
 def rows(folder: Path) -> Iterator[list[Row]]:
-    with engine(folder) as url, metered(url) as service:
-        plain.make_table(service.unmetered.dynamodb)
-        yield [row for length in LENGTHS for row in _rows(service, length)]
+    with engine(folder) as url, bed(url, clock=SteppingClock()) as direct:
+        plain.make_table(direct.dynamodb)
+        yield [row for length in LENGTHS for row in _rows(direct, length)]
 
 
-def _rows(service: Metered, length: int) -> Iterator[Row]:
-    direct = service.unmetered
+def _rows(direct: Bed, length: int) -> Iterator[Row]:
     conversation_id = direct.fill(length, SIZE)
     plain.fill(direct.dynamodb, conversation_id, length, SIZE)
     bare, places = client("dynamodb", direct.endpoint_url, Config()), count(length)
@@ -43,10 +48,29 @@ def _rows(service: Metered, length: int) -> Iterator[Row]:
 
     works: dict[str, Callable[[], None]] = {
         _YARDSTICK: by_hand,
-        "asked, claimed, read, streamed, answered": partial(
-            service.turn, conversation_id, text(length, SIZE), text(length + 1, SIZE)
-        ),
+        "asked, claimed, read, streamed, answered": Turns(direct, conversation_id, text(length, SIZE)).take,
     }
     for name, work in works.items():
         yardstick = None if name == _YARDSTICK else _YARDSTICK
         yield Row(GROUP, name, partial(cpu_us, work, _TIMES), yardstick, at=length)
+
+
+class Turns:
+    """Turns of one conversation, whose question and answer are the same text."""
+
+    def __init__(self, direct: Bed, conversation_id: str, said: str) -> None:
+        self._api = direct.api
+        self._path = f"/conversations/{conversation_id}/turns"
+        self._body = json.dumps({"content": [{"text": said}]})
+        self._pieces = [said[place : place + CHUNK] for place in range(0, len(said), CHUNK)]
+        self._model = PlayedModel()
+        logger, metrics = Logger("bench", stream=io.StringIO()), Metrics("bench", "bench")
+        self._worker = Worker(direct.store, direct.clock, self._model, SETTINGS, logger, metrics)
+
+    def take(self) -> None:
+        """Ask, as the API's function does, and answer, as the turn's does."""
+        asked = self._api.send("POST", self._path, self._body, {}, {})
+        assert asked["statusCode"] == 202, asked
+        self._model.scripts = [lambda: deltas(*self._pieces)]
+        answered = self._worker.answer(dict(self._api.invocations.descriptors[-1]), PLENTY_MS)
+        assert answered["outcome"] == "complete", answered
