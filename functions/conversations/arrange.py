@@ -285,13 +285,14 @@ def _results_first(blocks: Sequence[Block]) -> list[Block]:
 
 def _within(entries: Sequence[_Entry], window: Window, *, spent: int) -> list[_Entry]:
     """The longest end of the list that fits the window and begins a turn; the last turn is always whole."""
-    begun, messages, size = None, 0, spent
-    for place in reversed(range(len(entries))):
-        messages += entries[place].messages
-        size += entries[place].tokens
-        too_many = window.max_messages is not None and messages > window.max_messages
-        too_large = window.max_tokens is not None and size > window.max_tokens
-        if begun is not None and (too_many or too_large):
-            break
-        begun = place if entries[place].begins_turn else begun
-    return list(entries[begun or 0 :])
+    begun, messages, size = 0, sum(entry.messages for entry in entries), spent + sum(entry.tokens for entry in entries)
+    for place, entry in enumerate(entries):
+        if entry.begins_turn:
+            begun = place
+            too_many = window.max_messages is not None and messages > window.max_messages
+            too_large = window.max_tokens is not None and size > window.max_tokens
+            if not (too_many or too_large):
+                break
+        messages -= entry.messages
+        size -= entry.tokens
+    return list(entries[begun:])

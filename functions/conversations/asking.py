@@ -46,7 +46,7 @@ def ask(store: Store, clock: Clock, invoker: Invoker, request: Appending) -> tup
     if not appended.is_new:
         turn, _ = turns.read_turn(store, clock, question)
     if turn.status == "pending":
-        invoker.invoke(descriptor(question, appended.owner, DEFAULT_LIST_LIMIT))
+        invoker.invoke(descriptor(question, appended.owner, DEFAULT_LIST_LIMIT, options=message.options))
     return message, turn
 
 

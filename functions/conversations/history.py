@@ -22,7 +22,7 @@ from conversations.windows import Learned
 
 MOST_SYSTEM_MESSAGES = 50
 """How many of those outside the window are read, one after the other."""
-_PAGE = 100
+_LEAST_PAGE, _PAGE, _LARGEST_PAGE = 20, 100, 500
 _LOADED_AT_ONCE = 8
 
 
@@ -117,7 +117,9 @@ def _with_recalled(
 
 @dataclass(slots=True)
 class _Budget:
-    """What of the query is used up while messages are collected, newest first."""
+    """What of the query is used up while messages are collected, newest first. The window is known once the turn in
+    progress has been read.
+    """
 
     list_limit: int
     current_id: str
@@ -126,11 +128,26 @@ class _Budget:
     sent: int = 0
     answered: set[str | None] = field(default_factory=set)
     has_turn: bool = False
+    window: Window | None = None
 
     def is_used_up(self, window: Window) -> bool:
         too_many = window.max_messages is not None and self.sent > window.max_messages
         too_large = window.max_tokens is not None and self.tokens > window.max_tokens
         return self.read >= self.list_limit or too_many or too_large
+
+    def due(self) -> int:
+        """About how many more messages there is room for, if they are as those before: what is read is paid for, and so
+        is every call.
+        """
+        window = self.window
+        if window is None:
+            return _PAGE
+        rooms = [self.list_limit - self.read, _LARGEST_PAGE]
+        if window.max_messages is not None:
+            rooms.append(window.max_messages - self.sent + 1)
+        if window.max_tokens is not None and self.tokens:
+            rooms.append((window.max_tokens - self.tokens) * self.read // self.tokens + 1)
+        return max(_LEAST_PAGE, min(rooms))
 
     def take(self, message: Message) -> None:
         self.read += 1
@@ -151,7 +168,7 @@ class _Reader:
         self._store = store
         self._head = head
         self._query = query
-        self._first = self._walk(end_of(head), min(_PAGE, query.list_limit))
+        self._first = self._walk(end_of(head), min(_first_page(query.window), query.list_limit))
         self.repairs = self._first.repairs
 
     def find_current(self) -> tuple[Message, list[Message]]:
@@ -170,11 +187,10 @@ class _Reader:
         """The messages from the current one back, newest first, and whether the chain has more before them."""
         budget = _Budget(self._query.list_limit, current.id)
         collected: list[Message] = []
-        plan: Plan | None = None
-        for message in self._from(current):
+        for message in self._from(current, budget.due):
             if budget.has_turn:
-                plan = plan or self.plan(collected)
-                if budget.is_used_up(plan.window):
+                budget.window = budget.window or self.plan(collected).window
+                if budget.is_used_up(budget.window):
                     return collected, True
             budget.take(message)
             collected.append(message)
@@ -182,14 +198,14 @@ class _Reader:
 
     def plan(self, collected: Sequence[Message]) -> Plan:
         """What the turn in progress, which has been collected, is answered with."""
-        in_first = [place for place, message in enumerate(self._first.messages) if message.id == collected[0].id]
-        before = self._first.messages[in_first[0] :] if in_first else collected
+        in_first = self._place_in_first(collected[0])
+        before = collected if in_first is None else self._first.messages[in_first:]
         start = next((place for place, message in enumerate(collected) if begins_turn(message)), len(collected))
         return plan_of(self._query, collected[: start + 1], before)
 
     def later_answers(self, collected: Sequence[Message]) -> list[Message]:
         """Answers to collected questions that stand after the current message, which were not read on the way to it."""
-        if any(message.id == collected[0].id for message in self._first.messages):
+        if self._place_in_first(collected[0]) is not None:
             return []
         answered = {message.associated_user_message_id for message in collected}
         open_ids = [m.id for m in collected[1:] if m.role in ASKING_ROLES and m.id not in answered]
@@ -224,8 +240,11 @@ class _Reader:
             return None
         return self._store.message(message_id)
 
-    def _from(self, current: Message) -> Iterator[Message]:
-        in_first = next((i for i, m in enumerate(self._first.messages) if m.id == current.id), None)
+    def _place_in_first(self, wanted: Message) -> int | None:
+        return next((place for place, message in enumerate(self._first.messages) if message.id == wanted.id), None)
+
+    def _from(self, current: Message, due: Callable[[], int]) -> Iterator[Message]:
+        in_first = self._place_in_first(current)
         if in_first is None:
             walk = self._walk(Place(current.id, current.created_at, current.position), _PAGE)
             self.repairs += walk.repairs
@@ -234,12 +253,12 @@ class _Reader:
             walk = self._first
             unread = walk.messages[in_first:]
         yield from self._loaded(unread)
-        yield from self._after(walk, unread[-1])
+        yield from self._after(walk, unread[-1], due)
 
-    def _after(self, walk: Walk, last: Message) -> Iterator[Message]:
-        """What stands before the last message of a walk, page by page."""
+    def _after(self, walk: Walk, last: Message, due: Callable[[], int] = lambda: _PAGE) -> Iterator[Message]:
+        """What stands before the last message of a walk, page by page; about ``due`` will be taken."""
         while walk.following is not None:
-            walk = self._walk(Place(walk.following, just_before(last.created_at), last.position - 1), _PAGE)
+            walk = self._walk(Place(walk.following, just_before(last.created_at), last.position - 1), due())
             self.repairs += walk.repairs
             if not walk.messages:
                 return
@@ -252,3 +271,8 @@ class _Reader:
     def _loaded(self, messages: Sequence[Message]) -> Iterator[Message]:
         for first in range(0, len(messages), _LOADED_AT_ONCE):
             yield from self._store.load(messages[first : first + _LOADED_AT_ONCE])
+
+
+def _first_page(window: Window) -> int:
+    """How much is read before it is known whether it is enough: a little more than the window asks for."""
+    return _PAGE if window.max_messages is None else min(_PAGE, max(_LEAST_PAGE, window.max_messages + 2))

@@ -60,7 +60,7 @@ def ask_again(
 
     owner, message, turn = until_written(once, clock)
     if turn.status == "pending":
-        invoker.invoke(descriptor(question, owner, DEFAULT_LIST_LIMIT, asked_key=asked_key))
+        invoker.invoke(descriptor(question, owner, DEFAULT_LIST_LIMIT, options=message.options, asked_key=asked_key))
     return store.load([message])[0], turn
 
 
