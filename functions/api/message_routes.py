@@ -6,9 +6,9 @@ from typing import Any
 from api import parameters
 from api.memory import Memory
 from api.router import Answer, Event, Router
-from api.routes import Routes, answer, no_content
+from api.routes import Routes, answer, json_answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
-from api.wire import check_can_be_given_back, history_json, message_json, message_size
+from api.wire import Shown, check_can_be_given_back, history_text, message_json
 from conversations.access import read_head, read_message
 from conversations.appending import LARGEST_BATCH, Appending, append
 from conversations.arrange import Window
@@ -60,17 +60,17 @@ class MessageRoutes(Routes):
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
         )
+        shown = Shown()
         page = read_page(
             self.memory.store,
             head,
             order=order,
             limit=limit,
             cursor=request.query.get("cursor"),
-            room=Room(message_size, LARGEST_ESCAPED_BYTES),
+            room=Room(shown.size, LARGEST_ESCAPED_BYTES),
         )
         self._count_repairs(page.repairs)
-        shown = [message_json(message) for message in page.messages]
-        return answer(200, {"messages": shown, "nextCursor": page.next_cursor})
+        return json_answer(200, shown.page(page))
 
     def get(self, event: Event, conversation_id: str, message_id: str) -> Answer:
         request = self.request(event)
@@ -96,7 +96,7 @@ class MessageRoutes(Routes):
         )
         history = read_history(self.memory.store, head, query, self.memory.recall)
         self._count_repairs(history.repairs)
-        return answer(200, history_json(history))
+        return json_answer(200, history_text(history))
 
     def _history_query(self, query: Mapping[str, str]) -> HistoryQuery:
         return HistoryQuery(

@@ -8,7 +8,7 @@ from conversations import ids
 from conversations.codec import to_json
 from conversations.errors import TooLargeError
 from conversations.history import History
-from conversations.model import Conversation, Draft, Message, Turn
+from conversations.model import Conversation, Draft, Message, Page, Turn
 
 LARGEST_ANSWER_BYTES = 5_750_000
 """Lambda gives answers of 6 MB (6,291,556 bytes), in which the body stands as an escaped JSON string."""
@@ -75,9 +75,21 @@ def message_json(message: Message) -> dict[str, Any]:
     }
 
 
-def message_size(message: Message) -> int:
-    """The bytes that a message takes in an answer, escaped as the answer's body is."""
-    return escaped_size(to_json(message_json(message))) + 1
+class Shown:
+    """Messages put into words once, though they are measured before it is known which of them are shown."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def size(self, message: Message) -> int:
+        """The bytes that a message takes in an answer, escaped as the answer's body is."""
+        text = self._texts[message.id] = to_json(message_json(message))
+        return escaped_size(text) + 1
+
+    def page(self, page: Page) -> str:
+        """``{messages, nextCursor}`` of messages that were measured."""
+        texts = ",".join(self._texts[message.id] for message in page.messages)
+        return f'{{"messages":[{texts}],"nextCursor":{to_json(page.next_cursor)}}}'
 
 
 def check_can_be_given_back(drafts: Sequence[Draft]) -> None:
@@ -123,8 +135,8 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     }
 
 
-def history_json(history: History) -> dict[str, Any]:
-    """``{system, messages, tokens, truncated, recalled}``, the last with why each was chosen.
+def history_text(history: History) -> str:
+    """``{system, messages, tokens, truncated, recalled}``, the last with why each was chosen, as JSON.
 
     Raises:
         TooLargeError: it is larger than an answer may be.
@@ -145,12 +157,13 @@ def history_json(history: History) -> dict[str, Any]:
             for recalled in history.recalled
         ],
     }
-    if escaped_size(to_json(document)) > LARGEST_ANSWER_BYTES:
+    text = to_json(document)
+    if escaped_size(text) > LARGEST_ANSWER_BYTES:
         limit = f"{LARGEST_ANSWER_BYTES} bytes as an escaped JSON string"
         raise TooLargeError(
             f"The history is larger than {limit}; ask for less of it with maxTokens.", field="maxTokens"
         )
-    return document
+    return text
 
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from conversations import schema
 WRITE_UNIT_BYTES = 1024
 
 _decoder = json.JSONDecoder()
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # json.dumps makes one for each call
 
 Item = dict[str, dict[str, Any]]
 """An item in DynamoDB's own JSON: attribute name to ``{type: value}``."""
@@ -17,7 +18,7 @@ Item = dict[str, dict[str, Any]]
 
 def to_json(value: object) -> str:
     """Compact JSON that is not ASCII-escaped."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def from_json(text: str) -> Any:
