@@ -5,39 +5,40 @@ One item per message with a native attribute for each of its fields, under the c
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import count
 from typing import Any
 
 from tests.bench.bed import ROLES, text
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.titles import APPEND, READ
 
-YARDSTICK_READ = "bare botocore: a Query of the messages as plain items"
-YARDSTICK_APPEND = "bare botocore: a PutItem of the message as a plain item"
+YARDSTICK_READ = "bare botocore: Query of plain items"
+YARDSTICK_APPEND = "bare botocore: PutItem of a plain item"
 SIZE = 500
-LENGTHS = (20, 100, 1000)
-TIMES = {20: 20, 100: 10, 1000: 3}
-"""How often something is done for one measurement, by the length of its conversation."""
+READ_LENGTHS = (20, 100, 1000)
+APPEND_LENGTHS = (1, 100, 1000)
+APPENDS_AT_ONCE = 30  # in one measurement
+_MESSAGES_AT_ONCE = 2000
 
 TABLE = "plain"
 _OWNER = "a1b2c3d4-0000-4000-8000-000000000001"
 
 
-def rows(dynamodb: Any) -> Iterator[Row]:
-    """The yardsticks, over a table that is made and filled for them."""
-    make_table(dynamodb)
-    for length in LENGTHS:
-        conversation_id = f"c{length}"
-        fill(dynamodb, conversation_id, length, SIZE)
-        assert len(read(dynamodb, conversation_id)) == length
-        reading = partial(read, dynamodb, conversation_id)
-        yield Row(READ, YARDSTICK_READ, partial(cpu_us, reading, TIMES[length]), None, "us", length)
-        yield Row(APPEND, YARDSTICK_APPEND, partial(_appending, dynamodb, count(), length), None, "us", length)
+def reads_at_once(length: int) -> int:
+    """How often a conversation of that length is read for one measurement."""
+    return max(2, _MESSAGES_AT_ONCE // length)
 
 
-def _appending(dynamodb: Any, places: Iterator[int], length: int) -> float:
-    """To a conversation of its own: that read above must stay as it is."""
-    return cpu_us(lambda: append(dynamodb, f"append-{length}", next(places), SIZE), 20)
+def yardsticks(direct: Any, again: Any) -> Iterator[Row]:
+    """Those of reading and appending. ``direct`` and ``again`` are clients, of the engine and of its canned answers."""
+    make_table(direct)
+    for length in READ_LENGTHS:
+        fill(direct, f"read-{length}", length, SIZE)
+        reading = partial(read, again, f"read-{length}")
+        assert len(reading()) == length
+        yield Row(READ, YARDSTICK_READ, partial(cpu_us, reading, reads_at_once(length)), None, at=length)
+    for length in APPEND_LENGTHS:
+        appending = partial(append, again, f"append-{length}", length, SIZE)
+        yield Row(APPEND, YARDSTICK_APPEND, partial(cpu_us, appending, APPENDS_AT_ONCE), None, at=length)
 
 
 def make_table(dynamodb: Any) -> None:

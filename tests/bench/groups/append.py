@@ -16,19 +16,15 @@ from tests.bench import plain
 from tests.bench.bed import OWNER, Bed, bed, client, engine, text
 from tests.bench.canned import canned
 from tests.bench.measuring import Row, cpu_us
-
-GROUP = "CPU of appending a message of 500 B to N"
-LENGTHS = (1, 100, 1000)
-SIZE = 500
-_TIMES = 30
-_YARDSTICK = "bare botocore: PutItem of a plain item"
+from tests.bench.plain import APPEND_LENGTHS, APPENDS_AT_ONCE, SIZE, YARDSTICK_APPEND
+from tests.bench.titles import APPEND, OURS
 
 
 @contextmanager
 def rows(folder: Path) -> Iterator[list[Row]]:
     with engine(folder) as url, canned(url) as again, bed(url) as direct:
         plain.make_table(direct.dynamodb)
-        yield [row for length in LENGTHS for row in _rows(direct, again, length)]
+        yield [row for length in APPEND_LENGTHS for row in _rows(direct, again, length)]
 
 
 def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
@@ -47,10 +43,10 @@ def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
         assert answer["statusCode"] == 201, answer
 
     works: dict[str, Callable[[], None]] = {
-        _YARDSTICK: partial(plain.append, bare, conversation_id, length, SIZE),
-        "conversation and message in one transaction": ours,
-        "the HTTP answer of POST /messages": posted,
+        YARDSTICK_APPEND: partial(plain.append, bare, conversation_id, length, SIZE),
+        f"{OURS}: conversation and message in one transaction": ours,
+        f"{OURS}: the HTTP answer of POST /messages": posted,
     }
     for name, work in works.items():
-        yardstick = None if name == _YARDSTICK else _YARDSTICK
-        yield Row(GROUP, name, partial(cpu_us, work, _TIMES), yardstick, at=length)
+        yardstick = None if name == YARDSTICK_APPEND else YARDSTICK_APPEND
+        yield Row(APPEND, name, partial(cpu_us, work, APPENDS_AT_ONCE), yardstick, at=length)

@@ -9,8 +9,8 @@ from tests.bench import turns
 from tests.bench.bed import engine, text
 from tests.bench.measuring import Count
 from tests.bench.metered import Metered, Usage, metered
+from tests.bench.titles import OURS
 
-NAME = "Conversation Memory"
 TURNS = 200
 LATEST = 1000
 _ANSWERS = (1024, 20_480)
@@ -30,7 +30,7 @@ def _turns(service: Metered) -> Iterator[Count]:
     found = {turn: _turn(service, conversation_id, turn) for turn in range(1, TURNS + 1)}
     service.unmetered.extend(conversation_id, 2 * TURNS, 2 * (LATEST - 1), turns.SIZE)
     found[LATEST] = _turn(service, conversation_id, LATEST)
-    yield from turns.counts(f"{NAME}, a window of {turns.WINDOW}", found)
+    yield from turns.counts(f"{OURS}, a window of {turns.WINDOW}", found)
 
 
 def _turn(service: Metered, conversation_id: str, number: int) -> Usage:

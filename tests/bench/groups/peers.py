@@ -9,7 +9,8 @@ from typing import Any
 from conversations.clients import DATA
 from tests.bed.dynamodb_meter import DynamoDBMeter
 from tests.bench import plain, turns
-from tests.bench.bed import client, engine, text
+from tests.bench.bed import ROLES, client, engine, text
+from tests.bench.canned import canned
 from tests.bench.groups.cost import TURNS
 from tests.bench.measuring import Count, Row
 from tests.bench.metered import Usage
@@ -19,6 +20,7 @@ from tests.bench.titles import APPEND, READ
 
 _CONVERSATION = "12345678-1234-4123-8123-123456789012"  # as long as the names that people give are
 _TOO_LARGE = "does not fit its 400 KB"
+_APPENDS_AT_ONCE = 5
 
 
 @contextmanager
@@ -26,12 +28,15 @@ def rows(folder: Path) -> Iterator[list[Row | Count]]:
     with ExitStack() as ready:
         url = ready.enter_context(engine(folder))
         dynamodb = client("dynamodb", url, DATA)
-        found: list[Row | Count] = [*plain.rows(dynamodb), *amplify_turns()]
+        bare = client("dynamodb", ready.enter_context(canned(url)), DATA)
+        found: list[Row | Count] = [*plain.yardsticks(dynamodb, bare), *amplify_turns()]
         for kind in KINDS:
             log = folder / f"{kind.module}.log"
             _make_table(dynamodb, kind)
             found += _turns(kind, url, log)
-            found += _rows(kind, ready.enter_context(worker(kind, url, log)))
+            again = ready.enter_context(worker(kind, ready.enter_context(canned(url)), log))
+            with worker(kind, url, log) as peer:
+                found += _rows(kind, peer, again)
         yield found
 
 
@@ -76,29 +81,33 @@ def _is_refused(peer: Worker, meter: DynamoDBMeter, turn: int) -> bool:
     return any(call.status != 200 for call in meter.calls)
 
 
-def _rows(kind: PeerKind, peer: Worker) -> Iterator[Row | Count]:
-    for length in plain.LENGTHS:
-        texts = [text(place, plain.SIZE) for place in range(length)]
-        conversation = f"read-{length}"
-        try:
-            assert peer.do("fill", conversation, texts)["messages"] == length
-        except PeerError:
+def _fill(peer: Worker, conversation: str, length: int) -> bool:
+    """Make a conversation. Whether there is room for it."""
+    texts = [text(place, plain.SIZE) for place in range(length)]
+    try:
+        peer.do("fill", conversation, texts)
+        peer.do("fill", f"{conversation}-longer", [*texts, texts[0]])
+    except PeerError:
+        return False
+    return bool(peer.do("count", conversation)["messages"] == length)
+
+
+def _rows(kind: PeerKind, peer: Worker, again: Worker) -> Iterator[Row | Count]:
+    """``peer`` writes to the engine, ``again`` gets its answers a second time, so that appending lengthens nothing."""
+    for length in plain.READ_LENGTHS:
+        if _fill(peer, f"read-{length}", length):
+            read = partial(_us, again, "read", f"read-{length}", [], plain.reads_at_once(length))
+            yield Row(READ, kind.name, read, plain.YARDSTICK_READ, at=length)
+        else:
             yield Count(READ, kind.name, None, "us", length, _TOO_LARGE)
+    for length in plain.APPEND_LENGTHS:
+        if _fill(peer, f"append-{length}", length):
+            said = [ROLES[length % 2], text(length, plain.SIZE)]
+            append = partial(_us, again, "append", f"append-{length}", said, _APPENDS_AT_ONCE)
+            yield Row(APPEND, kind.name, append, plain.YARDSTICK_APPEND, at=length)
+        else:
             yield Count(APPEND, kind.name, None, "us", length, _TOO_LARGE)
-            continue
-        read = partial(_read, peer, conversation, plain.TIMES[length])
-        yield Row(READ, kind.name, read, plain.YARDSTICK_READ, "us", length)
-        append = partial(_append, peer, f"append-{length}", texts)
-        yield Row(APPEND, kind.name, append, plain.YARDSTICK_APPEND, "us", length)
 
 
-def _read(peer: Worker, conversation: str, times: int) -> float:
-    return float(peer.do("read", conversation, times=times)["us"])
-
-
-def _append(peer: Worker, conversation: str, texts: list[str]) -> float:
-    """Some appends to a conversation of that length, which they lengthen."""
-    times = 3
-    done = peer.do("append", conversation, texts, times=times)
-    assert done["messages"] == len(texts) + 1 + times, "a message was lost"
-    return float(done["us"])
+def _us(peer: Worker, what: str, conversation: str, texts: list[str], times: int) -> float:
+    return float(peer.do(what, conversation, texts, times=times)["us"])

@@ -20,13 +20,10 @@ from tests.bench import plain
 from tests.bench.bed import Bed, bed, client, engine
 from tests.bench.canned import canned
 from tests.bench.measuring import Row, cpu_us
+from tests.bench.plain import READ_LENGTHS, SIZE, YARDSTICK_READ, reads_at_once
+from tests.bench.titles import OURS, READ
 
-GROUP = "CPU of reading N messages of 500 B"
-LENGTHS = (20, 100, 1000)
-SIZE = 500
 _PLENTY = 1_000_000  # tokens: more than the longest of these conversations holds
-_YARDSTICK = "bare botocore: Query of plain items"
-_MESSAGES_AT_ONCE = 2000  # in one measurement
 Read = Sequence[Any] | Mapping[str, Any]
 """Messages, or the function's answer to the gateway, whose body holds them."""
 
@@ -35,7 +32,7 @@ Read = Sequence[Any] | Mapping[str, Any]
 def rows(folder: Path) -> Iterator[list[Row]]:
     with engine(folder) as url, canned(url) as again, bed(url) as direct:
         plain.make_table(direct.dynamodb)
-        yield [row for length in LENGTHS for row in _rows(direct, again, length)]
+        yield [row for length in READ_LENGTHS for row in _rows(direct, again, length)]
 
 
 def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
@@ -44,16 +41,16 @@ def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
     bare = client("dynamodb", again, Config())
     reads = Reads(direct, direct.store_through(again), conversation_id)
     works: dict[str, Callable[[], Read]] = {
-        _YARDSTICK: lambda: plain.read(bare, conversation_id),
-        "Query to the list for the model": partial(reads.history, reads.head()),
-        "... with the conversation's consistent read": lambda: reads.history(reads.head()),
-        "... to the HTTP answer of /history": lambda: reads.answer("history"),
-        "the HTTP answer of /messages": lambda: reads.answer("messages", limit=str(length)),
+        YARDSTICK_READ: lambda: plain.read(bare, conversation_id),
+        f"{OURS}: Query to the list for the model": partial(reads.history, reads.head()),
+        f"{OURS}: ... with the conversation's consistent read": lambda: reads.history(reads.head()),
+        f"{OURS}: ... to the HTTP answer of /history": lambda: reads.answer("history"),
+        f"{OURS}: the HTTP answer of /messages": lambda: reads.answer("messages", limit=str(length)),
     }
     for name, work in works.items():
         assert _messages_in(work()) in (length, length - 1), name  # a history ends with the last question
-        times = max(2, _MESSAGES_AT_ONCE // length)
-        yield Row(GROUP, name, partial(cpu_us, work, times), None if name == _YARDSTICK else _YARDSTICK, at=length)
+        yardstick = None if name == YARDSTICK_READ else YARDSTICK_READ
+        yield Row(READ, name, partial(cpu_us, work, reads_at_once(length)), yardstick, at=length)
 
 
 def _messages_in(read: Read) -> int:

@@ -18,7 +18,6 @@ class AgentSquad:
         self._loop = asyncio.new_event_loop()
 
     def fill(self, conversation: str, texts: Sequence[str]) -> None:
-        self._storage.table.delete_item(Key={"PK": _USER, "SK": f"{conversation}#{_AGENT}"})
         messages = [_message(ROLES[place % 2], text) for place, text in enumerate(texts)]
         self._done(self._storage.save_chat_messages(_USER, conversation, _AGENT, messages))
 

@@ -13,9 +13,7 @@ class LangChain:
         self._kept: dict[str, DynamoDBChatMessageHistory] = {}
 
     def fill(self, conversation: str, texts: Sequence[str]) -> None:
-        history = self._history(conversation)
-        history.clear()
-        history.add_messages([_message(ROLES[place % 2], text) for place, text in enumerate(texts)])
+        self._history(conversation).add_messages([_message(ROLES[place % 2], text) for place, text in enumerate(texts)])
 
     def read(self, conversation: str) -> int:
         return len(self._history(conversation).messages)

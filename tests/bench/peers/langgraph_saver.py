@@ -24,26 +24,20 @@ class LangGraph:
         graph.add_edge(START, "model")
         graph.add_edge("model", END)
         self._graph = graph.compile(checkpointer=self._saver)
-        self._states: dict[str, tuple[Any, list[BaseMessage]]] = {}
         self._numbers = itertools.count()
 
     def fill(self, conversation: str, texts: Sequence[str]) -> None:
-        self._saver.delete_thread(conversation)
         messages = [_message(ROLES[place % 2], text) for place, text in enumerate(texts)]
-        config = {"configurable": {"thread_id": conversation, "checkpoint_ns": ""}}
-        self._states[conversation] = (self._put(config, messages), messages)
+        self._put({"configurable": {"thread_id": conversation, "checkpoint_ns": ""}}, messages)
 
     def read(self, conversation: str) -> int:
-        found = self._saver.get_tuple({"configurable": {"thread_id": conversation}})
-        return len(found.checkpoint["channel_values"]["messages"])
+        return len(self._state(conversation).checkpoint["channel_values"]["messages"])
 
     def append(self, conversation: str, role: str, text: str) -> None:
-        """What a step of a graph does at the least: its write, and the checkpoint after it."""
-        config, messages = self._states[conversation]
-        message = _message(role, text)
-        self._saver.put_writes(config, [("messages", [message])], f"task{next(self._numbers)}")
-        messages.append(message)
-        self._states[conversation] = (self._put(config, messages), messages)
+        """What a step of a graph does at the least: it reads the state, writes what is new, and then all of it."""
+        state, message = self._state(conversation), _message(role, text)
+        self._saver.put_writes(state.config, [("messages", [message])], f"task{next(self._numbers)}")
+        self._put(state.config, [*state.checkpoint["channel_values"]["messages"], message])
 
     def turn(self, conversation: str, question: str, answer: str) -> None:
         """A graph of one node that answers."""
@@ -51,12 +45,15 @@ class LangGraph:
         config = {"configurable": {"thread_id": conversation}}
         self._graph.invoke({"messages": [_message("user", question)]}, config)
 
-    def _put(self, config: Any, messages: list[BaseMessage]) -> Any:
+    def _state(self, conversation: str) -> Any:
+        return self._saver.get_tuple({"configurable": {"thread_id": conversation, "checkpoint_ns": ""}})
+
+    def _put(self, config: Any, messages: list[BaseMessage]) -> None:
         version = str(next(self._numbers) + 1)
         checkpoint = empty_checkpoint()
-        checkpoint["channel_values"] = {"messages": list(messages)}
+        checkpoint["channel_values"] = {"messages": messages}
         checkpoint["channel_versions"] = {"messages": version}
-        return self._saver.put(config, checkpoint, _METADATA, {"messages": version})
+        self._saver.put(config, checkpoint, _METADATA, {"messages": version})
 
 
 def _message(role: str, text: str) -> BaseMessage:

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +21,7 @@ class Peer(Protocol):
     """A store of conversations, used as its own documentation uses it."""
 
     def fill(self, conversation: str, texts: Sequence[str]) -> None:
-        """Make a conversation of these messages, by turns of user and assistant, in the place of what it was."""
+        """Make a conversation of these messages, by turns of user and assistant."""
 
     def read(self, conversation: str) -> int:
         """All messages in the form that the peer hands on; how many there are."""
@@ -55,14 +54,11 @@ def _carried_out(peer: Peer, command: Any) -> dict[str, Any]:
             return {}
         case "fill":
             peer.fill(conversation, texts)
-            return {"messages": peer.read(conversation)}
+            return {}
         case "read":
             return {"us": cpu_us(lambda: peer.read(conversation), command["times"])}
         case "append":
-            peer.fill(conversation, texts)
-            places = count(len(texts))
-            return {
-                "us": cpu_us(lambda: peer.append(conversation, ROLES[next(places) % 2], texts[0]), command["times"]),
-                "messages": peer.read(conversation),
-            }
+            return {"us": cpu_us(lambda: peer.append(conversation, *texts), command["times"])}
+        case "count":
+            return {"messages": peer.read(conversation)}
     raise ValueError(command["do"])

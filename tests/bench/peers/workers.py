@@ -74,7 +74,7 @@ def worker(kind: PeerKind, endpoint_url: str, log: Path) -> Iterator[Worker]:
     path = os.pathsep.join((str(installed(_PEERS / f"{kind.module}.txt", f"peer-{kind.module}")), str(_ROOT)))
     variables = environment.for_emulator(os.environ) | {"PYTHONPATH": path, "AWS_ENDPOINT_URL_DYNAMODB": endpoint_url}
     with (
-        log.open("w") as printed,
+        log.open("a") as printed,
         subprocess.Popen(
             [sys.executable, "-m", f"tests.bench.peers.{kind.module}"],
             cwd=_ROOT,
