@@ -1,6 +1,7 @@
 """Memories of OpenSearch are moved: its dialect of another service is the source."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,9 +9,13 @@ import pytest
 
 from conversation_memory import Client
 from conversation_memory.moving import move
+from conversation_memory.moving.exporting import export
+from conversation_memory.moving.formats import JsonLines
 from conversation_memory.moving.found import SourceError
+from conversation_memory.moving.json_lines import JsonLinesFile
 from conversation_memory.moving.opensearch import OpenSearchMemory
 from conversation_memory.moving.signing import signer
+from tests.bed.in_process import Api
 from tests.bed.opensearch import Cluster
 from tests.bed.served import Served
 
@@ -94,6 +99,54 @@ def test_a_memory_becomes_a_conversation(
     assert (origin["id"], origin["applicationType"]) == (memory_id, "chat")
     assert origin["createdAt"] == cluster.get(f"/{memory_id}")["create_time"]
     assert [c["name"] for c in memory.conversations() if c.get("sessionId") == empty] == ["Empty"]
+
+
+def _traces(cluster: Cluster, message_id: str) -> list[dict[str, Any]]:
+    """The traces of a message, without what is another's elsewhere."""
+    found = cluster.get(f"/message/{message_id}/traces")["traces"]
+    for trace in found:
+        trace.get("additional_info", {}).pop("movedFrom", None)
+        trace["additional_info"] = trace.get("additional_info", {})
+    others = ("memory_id", "message_id", "parent_message_id", "create_time", "updated_time")
+    return [{name: value for name, value in trace.items() if name not in others} for trace in found]
+
+
+def test_traces_go_with_their_messages_once(
+    memory: Client, api: Api, cluster: Cluster, source: Callable[..., OpenSearchMemory], tmp_path: Path
+) -> None:
+    memory_id = cluster.memory()
+    first = cluster.message(memory_id, input="1", response="2")
+    second = cluster.message(memory_id, input="3")
+    steps = [
+        cluster.message(memory_id, input=f"step {n}", origin="tool", parent_message_id=of, trace_number=n)
+        for n, of in enumerate((first, first, second), 1)
+    ]
+    cluster.put(f"/message/{steps[0]}", {"additional_info": {"deep": {"n": [1.5, None]}, "flag": True}})
+    here = Cluster(api)
+
+    report = move(source(), memory)
+
+    assert (report.traces, report.skipped) == (3, [])
+    question, _, alone = (message["id"] for message in _moved(memory, memory_id))
+    assert _traces(here, question) == _traces(cluster, first) != []
+    assert _traces(here, alone) == _traces(cluster, second) != []
+    assert move(source(), memory).traces == 0
+    cluster.message(memory_id, input="late", parent_message_id=second, trace_number=9)
+    assert move(source(), memory, is_dry=True).traces == 1
+    assert move(source(), memory).traces == 1
+
+    path = tmp_path / "file"
+    found = memory.find_conversation(memory_id)
+    assert found
+    with path.open("w") as file:
+        assert export(memory, JsonLines(), file.write, traces=True).traces == 4
+    memory.delete_conversation(found["id"])
+    again = move(JsonLinesFile(path), memory)
+    assert (again.moved, again.traces, again.skipped) == (3, 4, [])
+    question, _, alone = (message["id"] for message in _moved(memory, memory_id))
+    assert _traces(here, question) == _traces(cluster, first)
+    assert _traces(here, alone) == _traces(cluster, second)
+    assert move(JsonLinesFile(path), memory).traces == 0
 
 
 def test_pages_of_many_at_the_same_time_miss_nothing(

@@ -31,6 +31,7 @@ from conversation_memory.cli.showing import Output, shown
     "-o", "--output", "file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-",
     help="The file, instead of standard output.",
 )  # fmt: skip
+@click.option("--traces", is_flag=True, help="The traces of OpenSearch's API, too: a search in each conversation.")
 @click.option("--progress", is_flag=True, help="Show progress although it is no terminal.")
 @connected
 @shown

@@ -79,8 +79,9 @@ def _sentence(report: Report) -> str:
     moved = "would be moved" if report.is_dry else "moved"
     beside = [f"{report.gone:,} of them expired"] * bool(report.gone) + [f"{report.empty:,} empty"] * bool(report.empty)
     sessions = f"{report.sessions:,} sessions{' (' + ', '.join(beside) + ')' if beside else ''}"
+    traces = f" with {report.traces:,} traces" if report.traces else ""
     skipped = f", {len(report.skipped):,} skipped" if report.skipped else ""
-    return f"{sessions}: {report.moved:,} messages {moved}, {report.present:,} already there{skipped}."
+    return f"{sessions}: {report.moved:,} messages{traces} {moved}, {report.present:,} already there{skipped}."
 
 
 def _listed(report: Report) -> list[str]:

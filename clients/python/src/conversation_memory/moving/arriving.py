@@ -24,6 +24,7 @@ from conversation_memory.moving.found import Chained, Row, Session, SourceError,
 from conversation_memory.moving.report import Report
 from conversation_memory.moving.storing import Overtaken, Storing
 from conversation_memory.moving.target import Reached, ids_by_place, reached, was_begun
+from conversation_memory.moving.traces import bring_traces
 from conversation_memory.types import Conversation, NewMessage
 
 _TRIES = 8
@@ -126,6 +127,8 @@ class _Attempt:
         self._flush()
         self._compare(last)
         self._describe(is_begun=self.moved > 0 or self._reached is not None)
+        conversation_id = None if self._conversation is None else self._conversation["id"]
+        bring_traces(self._client, self._session, conversation_id, self._report)
 
     # What is there
 

@@ -8,6 +8,7 @@ from conversation_memory import Client
 from conversation_memory.errors import InvalidCursorError, NotFoundError
 from conversation_memory.moving.formats import Format
 from conversation_memory.moving.report import Report
+from conversation_memory.moving.traces import line_of, traces_of
 from conversation_memory.types import Conversation
 
 _PAGE = 200
@@ -23,6 +24,7 @@ def export(
     session_ids: Iterable[str] = (),
     since: str | None = None,
     owner: str | None = None,
+    traces: bool = False,
     report: Callable[[Report], None] | None = None,
 ) -> Report:
     """Write conversations in that form; all of the caller's, unless some are named.
@@ -32,6 +34,7 @@ def export(
         ids, session_ids: which conversations.
         since: only those with activity at this time or later, in RFC 3339 (``2026-11-30`` is its first moment).
         owner: whose, for administrators; ``*`` for everybody's.
+        traces: the traces of each conversation, too, which takes a search in it.
         report: called with the report so far: ``moved`` messages were written.
     """
     so_far = Report(on_change=report)
@@ -40,14 +43,20 @@ def export(
     write(form.begin())
     for conversation in some:
         if since is None or conversation["updatedAt"] >= since:
-            _write(client, form, write, conversation, so_far)
+            _write(client, form, write, conversation, so_far, with_traces=traces)
     write(form.end(so_far.sessions, so_far.moved))
     so_far.count()
     return so_far
 
 
 def _write(
-    client: Client, form: Format, write: Callable[[str], object], conversation: Conversation, report: Report
+    client: Client,
+    form: Format,
+    write: Callable[[str], object],
+    conversation: Conversation,
+    report: Report,
+    *,
+    with_traces: bool,
 ) -> None:
     write(form.conversation(conversation))
     report.count(sessions=1, empty=int(not conversation["messageCount"]))
@@ -55,6 +64,9 @@ def _write(
         for message in client.messages(conversation["id"], page_size=_PAGE):
             write(form.message(message))
             report.count(moved=1)
+        for trace in traces_of(client, conversation["id"]) if with_traces else ():
+            write(form.trace(line_of(trace)))
+            report.count(traces=1)
     except (NotFoundError, InvalidCursorError):
         write(form.broken(_GONE))
         report.skip(conversation["id"], _GONE)

@@ -6,6 +6,7 @@ JSON Lines, ``conversation-memory/1``: each line is an object with one member th
 ``format``            the first line: ``"conversation-memory/1"``
 ``conversation``      as the API shows it; the messages up to the next one are its
 ``message``           as the API shows it, oldest first
+``trace``             with ``--traces``, behind the messages: ``id``, ``parentId``, ``number``, and what it holds
 ``broken``            behind a conversation: it was cleared or deleted while it was read; its lines do not count
 ``end``               the last line: how many ``conversations`` and ``messages`` there are
 ====================  ==================================================================================
@@ -30,6 +31,7 @@ class Format(Protocol):
     def begin(self) -> str: ...
     def conversation(self, conversation: Conversation) -> str: ...
     def message(self, message: Message) -> str: ...
+    def trace(self, trace: Mapping[str, Any]) -> str: ...
     def broken(self, reason: str) -> str: ...
     def end(self, conversations: int, messages: int) -> str: ...
 
@@ -46,6 +48,9 @@ class JsonLines:
     def message(self, message: Message) -> str:
         content = [] if message["content"] == [NOTHING] else message["content"]
         return _line(message={**message, "content": content})
+
+    def trace(self, trace: Mapping[str, Any]) -> str:
+        return _line(trace=trace)
 
     def broken(self, reason: str) -> str:
         return _line(broken=reason)
@@ -76,6 +81,9 @@ class Markdown:
         if message.get("unreadable"):
             told.append("*(The stored content is gone.)*")
         return "\n\n".join([head, *(told or ["*(Nothing.)*"])]) + "\n\n"
+
+    def trace(self, trace: Mapping[str, Any]) -> str:
+        return ""
 
     def broken(self, reason: str) -> str:
         return f"*({reason})*\n\n"

@@ -34,13 +34,26 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Trace:
+    """A step on the way to an answer: ``parent`` is the source's id of the message that it belongs to, ``number`` its
+    place among that message's traces. ``texts`` and ``info`` are as OpenSearch names them.
+    """
+
+    id: str
+    parent: str
+    number: int
+    texts: Mapping[str, str]
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Session:
     """A conversation of a source.
 
     ``source`` and ``key`` name it for good (without a source it is none, but a problem); the key is what reports call
     it. ``rows`` may be called again, for what stands there then. ``original_id`` is its id if it is a conversation of
     such a service. ``problem`` says why nothing of it can be moved, ``is_gone`` that its time is over,
-    ``is_kept_empty`` that it is one even without a message.
+    ``is_kept_empty`` that it is one even without a message. ``traces`` is for sources that have them.
     """
 
     source: str
@@ -55,6 +68,7 @@ class Session:
     problem: str = ""
     is_gone: bool = False
     is_kept_empty: bool = False
+    traces: Callable[[], Iterator[Trace]] | None = None
 
 
 class SourceError(ConversationMemoryError):

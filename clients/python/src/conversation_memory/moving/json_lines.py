@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, cast
 
 from conversation_memory.errors import ConversationMemoryError
 from conversation_memory.moving.formats import FORMAT, NOTHING
-from conversation_memory.moving.found import Row, Session
+from conversation_memory.moving.found import Row, Session, SourceError, Trace
+from conversation_memory.moving.traces import trace_in
 from conversation_memory.types import NewMessage
 
 _KEPT = (
@@ -29,11 +30,12 @@ class UnknownFormatError(ConversationMemoryError, ValueError):
 
 @dataclass(frozen=True)
 class _Lines:
-    """Where the messages of a conversation stand: so many lines from there."""
+    """Where the messages of a conversation stand: so many lines from there, and its traces behind them."""
 
     path: Path
     offset: int
     count: int
+    traces: int = 0
 
 
 class JsonLinesFile:
@@ -54,23 +56,25 @@ class JsonLinesFile:
 
     def _sessions(self, file: BinaryIO) -> Iterator[Session]:
         head: Mapping[str, Any] | None = None
-        offset, count, problem, has_ended = file.tell(), 0, "", False
+        offset, count, traces, problem, has_ended = file.tell(), 0, 0, "", False
         for number, line in enumerate(iter(file.readline, b""), 2):
             kind, value = _read(line)
             if kind == "conversation":
                 if head is not None:
-                    yield self._session(head, _Lines(self._path, offset, count), problem)
-                head, offset, count, problem = value, file.tell(), 0, ""
+                    yield self._session(head, _Lines(self._path, offset, count, traces), problem)
+                head, offset, count, traces, problem = value, file.tell(), 0, 0, ""
             elif kind == "broken":
                 problem = f"is not whole in the file: {value}"
             elif kind == "end":
                 has_ended = True
+            elif kind == "trace" and head is not None:
+                traces += 1
             elif head is None:
                 yield _nothing(f"line {number}", "belongs to no conversation")
             else:
                 count += 1
         if head is not None:
-            yield self._session(head, _Lines(self._path, offset, count), problem)
+            yield self._session(head, _Lines(self._path, offset, count, traces), problem)
         if not has_ended:
             yield _nothing("the file", "has no last line: it was not written to its end")
 
@@ -90,6 +94,7 @@ class JsonLinesFile:
             original_id=head["id"],
             problem=problem,
             is_kept_empty=True,
+            traces=partial(_traces, lines),
         )
 
 
@@ -123,6 +128,18 @@ def _rows(lines: _Lines) -> Iterator[Row]:
             if row.message is not None:
                 places[row.mark.decode()] = place
             yield row
+
+
+def _traces(lines: _Lines) -> Iterator[Trace]:
+    with lines.path.open("rb") as file:
+        file.seek(lines.offset)
+        for _ in range(lines.count):
+            file.readline()
+        for _ in range(lines.traces):
+            try:
+                yield trace_in(_read(file.readline())[1])
+            except (ValueError, TypeError, LookupError) as error:
+                raise SourceError("a line of a trace cannot be read") from error
 
 
 def _row(place: int, line: bytes, places: Mapping[str, int]) -> Row:

@@ -1,8 +1,8 @@
 """The conversational memory of OpenSearch (ML Commons, 2.12 and later), over its HTTP API.
 
 A memory becomes a conversation whose session id is the memory's id. A message of OpenSearch, which is a question with
-its answer, becomes two messages; its ``prompt_template``, ``origin`` and ``additional_info`` go with the first.
-Memories belong to users: what is moved is what the user sees whose credentials are given.
+its answer, becomes two messages; its ``prompt_template``, ``origin`` and ``additional_info`` go with the first, and so
+do its traces. Memories belong to users: what is moved is what the user sees whose credentials are given.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote
 
+from conversation_memory.moving import searching
 from conversation_memory.moving.formats import NOTHING
-from conversation_memory.moving.found import Row, Session, SourceError
+from conversation_memory.moving.found import Row, Session, SourceError, Trace
+from conversation_memory.moving.traces import trace_of
 from conversation_memory.types import NewMessage
 
 if TYPE_CHECKING:
     import httpx
 
-_ROOT = "/_plugins/_ml/memory"
 _AGAIN = (429, 502, 503, 504)
 _ATTEMPTS = 5
 _TIMEOUT_S = 60
@@ -61,7 +60,7 @@ class OpenSearchMemory:
 
     def sessions(self) -> Iterator[Session]:
         """The memories, those first that were created first."""
-        for hit in self._found(_ROOT, {"match_all": {}}):
+        for hit in searching.found(self._post, searching.ROOT, searching.ALL, self._page_size):
             yield self._session(hit["_id"], hit["_source"])
 
     def _session(self, memory_id: str, stored: Mapping[str, Any]) -> Session:
@@ -77,43 +76,19 @@ class OpenSearchMemory:
             metadata=info if isinstance(info, dict) else {},
             origin={"id": memory_id, **{ours: stored[name] for ours, name in kept.items() if stored.get(name)}},
             is_kept_empty=True,
+            traces=partial(self._traces, memory_id),
         )
 
     def _rows(self, memory_id: str) -> Iterator[Row]:
-        no_traces = {"bool": {"must_not": [{"exists": {"field": "trace_number"}}]}}
         place = 0
-        for hit in self._found(f"{_ROOT}/{quote(memory_id, safe='')}", no_traces):
+        for hit in searching.found(self._post, searching.path_of(memory_id), searching.MESSAGES, self._page_size):
             for row in _rows_of(hit["_id"], hit["_source"], place):
                 place += 1
                 yield row
 
-    def _found(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """What a search finds, by the time of its creation. The order is of milliseconds there, and exact here."""
-        for _, of_one_time in groupby(self._pages(path, query), key=lambda hit: hit["sort"][0]):
-            yield from sorted(of_one_time, key=lambda hit: (_instant(hit["_source"]), hit["_id"]))
-
-    def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """All that a search finds. Each page begins at the time at which the one before ended: no search goes beyond
-        ten thousand, and what is written meanwhile moves nothing.
-        """
-        since: int | None = None
-        to_skip = 0
-        while True:
-            after = [] if since is None else [{"range": {"create_time": {"gte": since}}}]
-            body = {
-                "query": {"bool": {"filter": [query, *after]}},
-                "sort": [{"create_time": {"order": "asc"}}],
-                "from": to_skip,
-                "size": self._page_size,
-            }
-            hits: list[dict[str, Any]] = self._post(f"{path}/_search", body)["hits"]["hits"]
-            yield from hits
-            if len(hits) < self._page_size:
-                return
-            last = hits[-1]["sort"][0]
-            of_last = sum(hit["sort"][0] == last for hit in hits)
-            to_skip = to_skip + of_last if last == since else of_last
-            since = last
+    def _traces(self, memory_id: str) -> Iterator[Trace]:
+        for hit in searching.found(self._post, searching.path_of(memory_id), searching.TRACES, self._page_size):
+            yield trace_of(hit)
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         content = json.dumps(body).encode()
@@ -147,11 +122,6 @@ def _read(answer: httpx.Response | None, url: str) -> Any:
         return answer.json()
     except ValueError as error:
         raise SourceError(f"{url} does not answer as OpenSearch does") from error
-
-
-def _instant(stored: Mapping[str, Any]) -> str:
-    """A time whose text order is that of time: zeros at the end are not shown."""
-    return str(stored.get("create_time", "")).removesuffix("Z").ljust(29, "0")
 
 
 def _rows_of(message_id: str, stored: Mapping[str, Any], place: int) -> Iterator[Row]:

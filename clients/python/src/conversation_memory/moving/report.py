@@ -30,9 +30,9 @@ class Remark:
 class Report:
     """Counts, and what there is to remark. Threads may share it.
 
-    ``sessions`` were read, of which ``gone`` had expired and ``empty`` held nothing. ``moved`` messages were stored (of
-    a dry run: would be), ``present`` were there already. ``skipped`` could not be moved; ``notes`` were, but a person
-    may want to know.
+    ``sessions`` were read, of which ``gone`` had expired and ``empty`` held nothing. ``moved`` messages and ``traces``
+    were stored (of a dry run: would be), ``present`` messages were there already. ``skipped`` could not be moved;
+    ``notes`` were, but a person may want to know. ``is_stopped``: whoever is at work is to end before the next request.
     """
 
     is_dry: bool = False
@@ -41,6 +41,7 @@ class Report:
     empty: int = 0
     moved: int = 0
     present: int = 0
+    traces: int = 0
     skipped: list[Remark] = field(default_factory=list)
     notes: list[Remark] = field(default_factory=list)
     began_s: float = field(default_factory=time.monotonic)
@@ -49,7 +50,9 @@ class Report:
     is_stopped: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def count(self, *, sessions: int = 0, gone: int = 0, empty: int = 0, moved: int = 0, present: int = 0) -> None:
+    def count(
+        self, *, sessions: int = 0, gone: int = 0, empty: int = 0, moved: int = 0, present: int = 0, traces: int = 0
+    ) -> None:
         """Add to the counts."""
         with self._lock:
             self.sessions += sessions
@@ -57,6 +60,7 @@ class Report:
             self.empty += empty
             self.moved += moved
             self.present += present
+            self.traces += traces
             self._changed()
 
     def skip(self, session: str, reason: str, place: int | None = None) -> None:
@@ -79,6 +83,7 @@ class Report:
             "empty": self.empty,
             "moved": self.moved,
             "present": self.present,
+            "traces": self.traces,
             "skipped": [remark.to_json() for remark in self.skipped],
             "notes": [remark.to_json() for remark in self.notes],
             "seconds": round(self.seconds, 3),
