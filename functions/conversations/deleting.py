@@ -55,28 +55,27 @@ def delete_many(
         IdempotencyMismatchError: the key was used for another request.
         BusyError: too many write the same; the same request goes on.
     """
-    plan = _plan(store, clock, owner, conversation_ids)
+    wanted = list(dict.fromkeys(conversation_ids))
+    deleted = _standing(store, clock, owner, wanted)
     if outcome_id is not None:
-        plan = _kept(store, outcome_id, Outcome(request_hash, plan))
-    for conversation_id in plan["deleted"]:
+        # The others are left out: they are texts of any length, and the request names them again.
+        deleted = _kept(store, outcome_id, Outcome(request_hash, {"deleted": deleted}))["deleted"]
+    for conversation_id in deleted:
         with suppress(NotFoundError):
             delete(store, clock, owner=owner, conversation_id=conversation_id)
-    return plan
+    return {"deleted": deleted, "notFound": [one for one in wanted if one not in deleted]}
 
 
-def _plan(store: Store, clock: Clock, owner: str | None, conversation_ids: Sequence[str]) -> Mapping[str, Any]:
-    wanted = list(dict.fromkeys(conversation_ids))
+def _standing(store: Store, clock: Clock, owner: str | None, wanted: Sequence[str]) -> list[str]:
+    """Those that are there for this owner, in their order."""
     found = store.conversations(filter(ids.is_conversation_id, wanted))
     now_ns = clock.now_ns()
     standing_ids = {c.id for c in found.values() if c.stands(now_ns) and owner in (None, c.owner)}
-    return {
-        "deleted": [conversation_id for conversation_id in wanted if conversation_id in standing_ids],
-        "notFound": [conversation_id for conversation_id in wanted if conversation_id not in standing_ids],
-    }
+    return [conversation_id for conversation_id in wanted if conversation_id in standing_ids]
 
 
 def _kept(store: Store, outcome_id: str, planned: Outcome) -> Mapping[str, Any]:
-    """The plan that was written first by this very request."""
+    """What the first of these very requests has written."""
     try:
         store.keep_outcome(outcome_id, planned)
     except AlreadyStoredError:

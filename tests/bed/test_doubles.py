@@ -31,6 +31,7 @@ from tests.bed.replies import (
 )
 from tests.bed.request_units import item_bytes
 from tests.bed.scripted_bedrock import ScriptedBedrock
+from tests.bed.strict_dynamodb import be_strict
 from tests.bed.tables import Tables
 
 QUESTION = [{"role": "user", "content": [{"text": "Hello?"}]}]
@@ -250,3 +251,33 @@ def test_the_cutter_loses_the_answer_of_what_was_done(dynamodb_endpoint: str, ta
     found = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint).scan(TableName=tables.messages)["Items"]
     assert cutter.lost == [200]
     assert found == [{"id": {"S": "done"}}]
+
+
+def test_a_strict_client_sees_what_was_written_only_if_it_asks_for_it(dynamodb_endpoint: str, tables: Tables) -> None:
+    client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
+    be_strict(client)
+    key = {"id": {"S": "c.m"}}
+    client.put_item(TableName=tables.messages, Item=key)
+
+    def batch(**options: Any) -> Any:
+        return client.batch_get_item(RequestItems={tables.messages: {"Keys": [key], **options}})["Responses"]
+
+    assert "Item" not in client.get_item(TableName=tables.messages, Key=key)
+    assert client.get_item(TableName=tables.messages, Key=key, ConsistentRead=True)["Item"] == key
+    assert batch() == {tables.messages: []}
+    assert batch(ConsistentRead=True) == {tables.messages: [key]}
+
+
+def test_a_strict_client_takes_no_reserved_word_for_a_name(dynamodb_endpoint: str, tables: Tables) -> None:
+    client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
+    be_strict(client)
+    query = {"TableName": tables.conversations, "IndexName": "owner-updatedAt", "ScanIndexForward": False}
+    values = {":o": {"S": "o"}, ":t": {"S": "t"}}
+
+    with pytest.raises(AssertionError, match="owner"):
+        client.query(**query, KeyConditionExpression="owner = :o AND updatedAt < :t", ExpressionAttributeValues=values)
+    named = {
+        "KeyConditionExpression": "#owner = :o AND updatedAt < :t",
+        "ExpressionAttributeNames": {"#owner": "owner"},
+    }
+    assert client.query(**query, **named, ExpressionAttributeValues=values)["Items"] == []

@@ -27,7 +27,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampl
 NUMBER = (
     st.integers(-(2**63), 2**64)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from([0, -0.0, 1.0, 1e308, 5e-324, 2**53 + 1, 0.1, 1e22])
+    | st.sampled_from([0, -0.0, 1.0, 1e308, 5e-324, 2**53 + 1, 10**45 + 1, -(2**1023), 0.1, 1e22])
 )
 VALUE = st.recursive(
     st.none() | st.booleans() | NUMBER | TEXT,

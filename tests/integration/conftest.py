@@ -13,6 +13,7 @@ from conversations.dynamo import Tables as TableNames
 from conversations.objects import Objects
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
+from tests.bed.strict_dynamodb import be_strict
 from tests.bed.tables import Tables
 
 
@@ -41,6 +42,7 @@ def own_dynamodb(dynamodb_endpoint: str) -> Iterator[Any]:
     """A client of this test's own, which it may inject faults into."""
     config = Config(max_pool_connections=64, retries={"mode": "standard", "total_max_attempts": 1})
     client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint, config=config)
+    be_strict(client)
     yield client
     client.close()
 

@@ -2,8 +2,10 @@
 
 import json
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from conversations.model import Draft, Message
 from tests.bed.faults import fail_first, service_error, write_and_hang_up
 from tests.bed.in_process import Api
 from tests.bed.messages import said
+from tests.bed.opensearch import Cluster
 from tests.bed.tables import Tables
 from tests.integration.conftest import TestClock
 
@@ -60,6 +63,37 @@ def test_clocks_that_differ_or_run_backwards_do_not_disorder_a_chain(api: Api, s
         _append(store, (ahead, behind)[place % 2], conversation_id, str(place))
 
     assert [m["content"][0]["text"] for m in _chain(api, conversation_id)] == list("012345")
+
+
+@pytest.fixture
+def at_home_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Moves this process into a time zone."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_where_a_host_is_at_home_changes_no_time(api: Api, at_home_in: Callable[[str], None]) -> None:
+    begun = datetime.now(UTC)
+    at_home_in("Asia/Tokyo")
+    conversation_id = api.create(ttlDays=1)
+    for zone in ("Asia/Tokyo", "America/St_Johns", "UTC", "Pacific/Kiritimati"):
+        at_home_in(zone)
+        api.say(conversation_id, zone)
+    times = [message["createdAt"] for message in _chain(api, conversation_id)]
+    conversation = api.call("GET", f"/conversations/{conversation_id}").body
+    recent = {"range": {"create_time": {"gte": "now-1m", "lte": "now+1m"}}}
+    found = Cluster(api).search(f"/{conversation_id}", recent)
+
+    times += [conversation["createdAt"], conversation["updatedAt"]]
+    assert all(begun <= datetime.fromisoformat(f"{text[:26]}+00:00") <= datetime.now(UTC) for text in times)
+    assert abs(conversation["expiresAt"] - begun.timestamp() - 24 * 3600) < 60
+    assert found["total"]["value"] == 4
 
 
 @pytest.mark.parametrize(

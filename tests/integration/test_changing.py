@@ -213,6 +213,16 @@ def test_nobody_deletes_or_changes_what_is_anothers(lagging: LaggingStore, clock
     assert api.call("GET", f"/conversations/{hers}").body["messageCount"] == 2
 
 
+def test_what_is_no_id_may_be_of_any_length(api: Api) -> None:
+    conversation_id = api.create()
+    headers, body = {"Idempotency-Key": "k"}, {"ids": [f"{n} " * 5000 for n in range(99)] + [conversation_id]}
+
+    answers = [api.call("POST", "/conversations/delete", body, headers=headers) for _ in range(2)]
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert [answer.body for answer in answers] == [{"deleted": [conversation_id], "notFound": body["ids"][:-1]}] * 2
+
+
 # Administrators
 
 

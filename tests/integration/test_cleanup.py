@@ -458,6 +458,30 @@ def test_what_a_batch_leaves_unprocessed_is_asked_for_again(
     assert cleanup.contents().of(conversation_id) == []
 
 
+def test_objects_are_found_to_the_last_page(
+    api: Api, cleanup: Cleanup, populate: Populate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that no message tells of are listed, a thousand a page; here it is one."""
+    conversation_id = populate()
+    for name in "abc":
+        cleanup.s3.put_object(Bucket=cleanup.tables.bodies, Key=f"{conversation_id}/lost/{name}", Body=b"x")
+    listed: list[int] = []
+    whole = cleanup.s3.list_objects_v2
+
+    def page(**query: Any) -> Any:
+        answer = whole(**query, MaxKeys=1)
+        listed.append(len(answer.get("Contents", ())))
+        return answer
+
+    monkeypatch.setattr(cleanup.s3, "list_objects_v2", page)
+    _delete(api, conversation_id)
+    cleanup.settle()
+    monkeypatch.undo()
+
+    assert listed[:3] == [1, 1, 1]
+    assert cleanup.contents().of(conversation_id) == []
+
+
 @pytest.mark.parametrize(
     "body",
     [{"__type": "ThrottlingException"}, {"UnprocessedItems": {"t": [{"DeleteRequest": {"Key": {"id": {"S": "a"}}}}]}}],
@@ -597,7 +621,7 @@ def test_a_memory_beyond_the_reach_of_pages_is_deleted_whole(
     message_id = cluster.message(memory_id, input="q", response="a")
     for number in range(3):
         cluster.message(memory_id, input="t", parent_message_id=message_id, trace_number=number)
-    item = own_dynamodb.get_item(TableName=cleanup.tables.messages, Key={"id": {"S": message_id}})["Item"]
+    item = cleanup.dynamodb.get_item(TableName=cleanup.tables.messages, Key={"id": {"S": message_id}})["Item"]
     copies = [
         item | {"id": {"S": f"{memory_id}.{number}"}, "createdAt": {"S": f"2026-01-01T00:00:00.{number:09}Z"}}
         for number in range(10_500)

@@ -63,6 +63,31 @@ def test_a_turns_answer_does_not_count_as_activity_and_expired_ones_are_gone(
     assert api.call("POST", f"/conversations/{ids[0]}/messages", body).status == 404
 
 
+@pytest.mark.parametrize("query", [{}, {"owner": "*"}], ids=["own", "everybody's"])
+def test_a_page_is_full_however_many_have_expired(
+    api: Api, clock: TestClock, dynamodb: Any, tables: Tables, query: dict[str, str]
+) -> None:
+    """What is left out does not count, nor does it end the list."""
+    clock.offset_s = -3600
+    made = [api.create(ttlDays=1 if place > 1 else None) for place in range(9)]
+    clock.offset_s = 0
+    for expired in (*made[2:5], *made[6:]):
+        dynamodb.update_item(
+            TableName=tables.conversations,
+            Key={"id": {"S": expired}},
+            UpdateExpression="SET expiresAt = :past",
+            ExpressionAttributeValues={":past": {"N": "1000"}},
+        )
+
+    first = api.call("GET", "/conversations", query={**query, "limit": 2}).body
+    rest = api.call("GET", "/conversations", query={**query, "limit": 2, "cursor": first["nextCursor"]}).body
+
+    assert [len(page["conversations"]) for page in (first, rest)] == [2, 1]
+    found = [conversation["id"] for page in (first, rest) for conversation in page["conversations"]]
+    assert sorted(found) == sorted([made[0], made[1], made[5]])
+    assert rest["nextCursor"] is None
+
+
 def test_activity_prolongs_a_conversation(api: Api, clock: TestClock) -> None:
     conversation_id = api.create(ttlDays=2)
     before = api.call("GET", f"/conversations/{conversation_id}").body["expiresAt"]

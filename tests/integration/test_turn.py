@@ -1,5 +1,6 @@
 """A turn over the real store, with a model that does what the test says."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -208,6 +209,22 @@ def test_what_the_model_will_repeat_fails_at_once_and_keeps_the_partial_text(
     assert worker.answer(dict(descriptor), PLENTY_MS)["outcome"] == "superseded"
     path = f"/conversations/{conversation_id}/messages"
     assert [m["id"] for m in api.call("GET", path).body["messages"]] == [message_id]
+
+
+def test_a_turn_that_fails_after_more_than_an_item_holds_has_failed_with_its_beginning(
+    api: Api, worker: Worker, model: PlayedModel
+) -> None:
+    conversation_id = api.create()
+    message_id, descriptor = _ask(api, conversation_id)
+    texts = [os.urandom(50_000).hex() for _ in range(5)]
+    model.scripts = [_raising(ModelError("broke"), *texts)]
+
+    assert worker.answer(dict(descriptor), PLENTY_MS)["outcome"] == "failed"
+    turn = _turn(api, conversation_id, message_id)["turn"]
+
+    assert (turn["status"], turn["error"]["code"]) == ("failed", "ModelError")
+    assert turn["partialLength"] > 300_000
+    assert "".join(texts).startswith(turn["partialText"])
 
 
 def test_a_failed_turn_is_left_out_of_the_next_history(api: Api, worker: Worker, model: PlayedModel) -> None:
@@ -442,8 +459,6 @@ def test_any_stored_message_may_be_answered_by_the_three_members_alone(
 
 
 def test_a_large_answer_is_written_once_and_read_back(api: Api, worker: Worker, model: PlayedModel) -> None:
-    import os
-
     conversation_id = api.create()
     message_id, descriptor = _ask(api, conversation_id)
     texts = [os.urandom(5_000).hex() for _ in range(12)]

@@ -144,3 +144,16 @@ def test_a_turn_comes_back_and_expires_after_30_days() -> None:
     assert codec.turn_from_item(item) == turn
     assert int(item[schema.EXPIRES_AT]["N"]) == 1795996800 + 30 * 24 * 3600
     assert codec.message_from_item(item) is None
+
+
+@pytest.mark.parametrize("character", ["x", "é", "語", "😀"])
+def test_of_a_partial_text_that_no_item_holds_the_beginning_stays(character: str) -> None:
+    text = "".join(f"{os.urandom(2).hex()}{character}" for _ in range(150_000))
+
+    item = codec.turn_to_item(Turn("c.m", "failed", NOW, partial_text=text))
+    back = codec.turn_from_item(item)
+
+    assert _size(item) < 400 * 1024
+    assert back is not None
+    assert text.startswith(back.partial_text)
+    assert len(back.partial_text.encode()) > 350 * 1024 - 4

@@ -8,11 +8,16 @@ from conversations.codec.packing import Item, packed, size_of, text_in, to_json,
 from conversations.model import Turn, TurnStatus
 
 LARGEST_PARTIAL_BYTES = 100 * 1024
+LARGEST_KEPT_BYTES = 350 * 1024
+"""How much of a partial text stays when the turn has failed: an item holds 400 KB with all that it has beside that."""
 TURN_KEPT_S = 30 * 24 * 3600
 
 
 def turn_to_item(turn: Turn) -> Item:
-    """The item of a turn. It is kept for 30 days after its last change."""
+    """The item of a turn, which is kept for 30 days after its last change.
+
+    Of a partial text that no item can hold it has the beginning.
+    """
     changed_s = from_timestamp(turn.updated_at) // NANOSECONDS
     item: Item = {
         schema.ID: {"S": ids.turn_id(turn.user_message_id)},
@@ -27,8 +32,12 @@ def turn_to_item(turn: Turn) -> Item:
     if turn.error is not None:
         item[schema.ERROR] = {"S": to_json(dict(turn.error))}
     if turn.partial_text:
-        item[schema.PARTIAL] = packed(turn.partial_text, others=size_of(item))
+        item[schema.PARTIAL] = packed(_beginning(turn.partial_text), others=size_of(item))
     return item
+
+
+def _beginning(text: str) -> str:
+    return text.encode()[:LARGEST_KEPT_BYTES].decode(errors="ignore")
 
 
 def turn_from_item(item: Item) -> Turn | None:
