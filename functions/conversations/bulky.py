@@ -24,10 +24,14 @@ class Bulk:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
 
-    def shelved(self, conversation_id: str, draft: Draft) -> Draft:
-        """The draft, its bulky part written if it is too large for an item."""
-        bulk = codec.bulk_of(draft)
-        return replace(draft, large_key=self._objects.put(conversation_id, draft.local, bulk)) if bulk else draft
+    def shelved(self, conversation_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts, the bulky part of each written if it is too large for an item."""
+        bulks = [codec.bulk_of(draft) for draft in drafts]
+        large = [(draft.local, bulk) for draft, bulk in zip(drafts, bulks, strict=True) if bulk]
+        keys = iter(self._objects.put_all(conversation_id, large))
+        return [
+            replace(draft, large_key=next(keys)) if bulk else draft for draft, bulk in zip(drafts, bulks, strict=True)
+        ]
 
     def shelved_anew(self, held: Held) -> Held:
         """The same for what has been changed: an object that it had before counts no longer."""

@@ -9,8 +9,8 @@ client     tries  read timeout  worst case     why
 =========  =====  ============  =============  ========================================================
 DynamoDB   3      2 s           9 s            a read fails after that; a write is begun again until 20 s
                                                have passed: it ends within the API's 29 s
-S3         3      3 s           12 s           eight objects are read at a time, and eight more may have
-                                               been begun when the first fails: 24 s
+S3         3      3 s           12 s           eight objects are read or written at a time, and eight more
+                                               may have been begun when the first fails: 24 s
 Lambda     2      3 s           7 s            after an append of up to 20 s
 =========  =====  ============  =============  ========================================================
 

@@ -135,7 +135,7 @@ class DynamoStore:
     # Writes
 
     def shelve(self, conversation_id: str, drafts: Sequence[Draft]) -> list[Draft]:
-        return [self._bulk.shelved(conversation_id, draft) for draft in drafts]
+        return self._bulk.shelved(conversation_id, drafts)
 
     def unshelve(self, drafts: Sequence[Draft]) -> None:
         self._bulk.delete([draft.large_key for draft in drafts if draft.large_key])

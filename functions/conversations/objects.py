@@ -33,6 +33,10 @@ class Objects:
             self._client().put_object(Bucket=self._bucket, Key=key, Body=bulk)
         return key
 
+    def put_all(self, conversation_id: str, bulks: Sequence[tuple[str, bytes]]) -> list[str]:
+        """Write objects, each given with its message's local id; returns their keys."""
+        return _at_once(lambda one: self.put(conversation_id, *one), bulks)
+
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The objects that exist of those named."""
         keys = list(keys)

@@ -1,11 +1,13 @@
 """The clients over the real API, in this process or deployed."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import httpx
 import pytest
 
 from conversation_memory import AsyncClient, Client
+from tests.bed.awaited import Awaited
 from tests.bed.in_process import Api
 from tests.bed.served import Served
 from tests.integration.conftest import api, clock, lagging, own_dynamodb, store
@@ -21,8 +23,13 @@ def served(api: Api) -> Served:
 
 
 @pytest.fixture
-def memory(served: Served) -> Iterator[Client]:
-    """A client of the API in this process."""
+def memory(request: pytest.FixtureRequest, served: Served) -> Iterator[Client]:
+    """A client of the API in this process: the one that blocks, or if it is asked for the other in its shape."""
+    if getattr(request, "param", "blocking") == "awaited":
+        awaited = Awaited(request.getfixturevalue("async_memory"))
+        yield cast(Client, awaited)
+        awaited.close()
+        return
     with httpx.Client(transport=served) as http:
         yield Client("http://memory", http=http)
 

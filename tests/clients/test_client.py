@@ -22,10 +22,14 @@ METHODS = {"list_conversations": "conversation_page", "list_messages": "message_
 MEMBERS = {"wait": "wait_s", "q": "query"}
 
 
+of_both_kinds = pytest.mark.parametrize("memory", ["blocking", "awaited"], indirect=True)
+
+
 def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
+@of_both_kinds
 def test_a_conversation_from_its_beginning_to_its_end(memory: Client) -> None:
     conversation = memory.create_conversation(name="First", metadata={"a": 1}, ttl_days=2)
     conversation_id = conversation["id"]
@@ -56,6 +60,7 @@ def test_a_conversation_from_its_beginning_to_its_end(memory: Client) -> None:
     assert (raised.value.status, raised.value.code) == (404, "NotFound")
 
 
+@of_both_kinds
 def test_the_caller_s_own_name_finds_a_conversation(memory: Client) -> None:
     name = "日本 #/?&=+% ünï 😀"
     assert memory.find_conversation(name) is None
@@ -67,6 +72,7 @@ def test_the_caller_s_own_name_finds_a_conversation(memory: Client) -> None:
     assert memory.find_conversation(name) is None
 
 
+@of_both_kinds
 def test_a_turn_is_asked_for_cancelled_and_asked_again(memory: Client, api: Api) -> None:
     conversation_id = memory.create_conversation()["id"]
 
@@ -191,6 +197,28 @@ def test_a_page_in_the_api_s_place_is_said_to_be_one(memory: Client, served: Ser
 
     with pytest.raises(BadAnswerError):
         memory.get_status()
+
+
+NOTHING_JSON_HAS: dict[str, Callable[[Client, str], object]] = {
+    "half of a surrogate pair": lambda memory, at: memory.append_message(at, "user", "cut \ud83d"),
+    "in a member's name": lambda memory, at: memory.append_message(at, "user", "x", metadata={"\udc00": 1}),
+    "in a query": lambda memory, at: memory.search_messages(at, "\ud83d"),
+    "in a name": lambda memory, at: memory.find_conversation("\ud83d"),
+    "not a number": lambda memory, at: memory.start_turn(at, "x", ai_context=[float("nan")]),
+    "infinite": lambda memory, at: memory.create_conversation(metadata={"a": float("inf")}),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_JSON_HAS)
+def test_what_json_has_no_word_for_is_refused_before_it_is_sent(memory: Client, served: Served, name: str) -> None:
+    conversation_id = memory.create_conversation()["id"]
+    served.requests.clear()
+
+    with pytest.raises(ValueError):
+        NOTHING_JSON_HAS[name](memory, conversation_id)
+
+    assert served.requests == []
+    memory.append_message(conversation_id, "user", "the client goes on")
 
 
 def test_errors_name_the_field(memory: Client) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -295,6 +296,30 @@ def test_a_message_of_any_size_comes_back_and_its_object_is_the_only_one(
     keys = [found["Key"] for found in s3.list_objects_v2(Bucket=tables.bodies).get("Contents", [])]
     assert all(key.startswith(f"{conversation_id}/") for key in keys)
     assert len(keys) == (1 if size > 100_000 else len(keys))
+
+
+def test_the_objects_of_a_batch_are_written_at_once(api: Api, s3: Any, tables: Tables) -> None:
+    """None of the first four is written before all four have been begun."""
+    conversation_id = api.create()
+    texts = [os.urandom(40_000).hex() for _ in range(6)]
+    batch = {"messages": [{"role": "user", "content": said(text)} for text in ["small", *texts]]}
+    four = threading.Barrier(4)
+    begun: list[int] = []
+
+    def wait_for_others(**_: Any) -> None:
+        begun.append(1)
+        if len(begun) <= 4:
+            four.wait(10)
+
+    s3.meta.events.register("before-send.s3.PutObject", wait_for_others)
+    try:
+        appended = api.call("POST", f"/conversations/{conversation_id}/messages", batch)
+    finally:
+        s3.meta.events.unregister("before-send.s3.PutObject", wait_for_others)
+
+    assert appended.status == 201
+    assert [message["content"] for message in _chain(api, conversation_id)] == list(map(said, ["small", *texts]))
+    assert len(begun) == s3.list_objects_v2(Bucket=tables.bodies)["KeyCount"] == 6
 
 
 def test_a_loser_removes_its_own_object_only(api: Api, s3: Any, tables: Tables) -> None:

@@ -12,6 +12,7 @@ from conversations.chain import WIDE_GAP
 from conversations.interactions import NewInteraction, add_interaction
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
+from tests.bed.messages import complaints, said, tool_result, tool_use
 from tests.integration.conftest import TestClock
 
 pytestmark = pytest.mark.slow
@@ -181,6 +182,30 @@ def test_a_current_message_deep_in_the_chain_is_read_by_id_and_its_history_from_
     lagging.withhold([late["id"], current["id"]])
 
     assert _texts(api, conversation_id, currentMessageId=current["id"]) == ["early", "late answer", "deep"]
+
+
+def test_a_turn_in_progress_is_whole_though_it_is_longer_than_a_page(api: Api) -> None:
+    conversation_id = api.create()
+    path = f"/conversations/{conversation_id}"
+    batch: list[dict[str, Any]] = [{"role": "user", "content": said("work")}]
+    for number in range(60):
+        batch.append({"role": "assistant", "content": [tool_use(f"t{number}")]})
+        batch.append({"role": "tool", "content": [tool_result(f"t{number}")]})
+    for first in range(0, len(batch), 90):
+        assert api.call("POST", f"{path}/messages", {"messages": batch[first : first + 90]}).status == 201
+    windows: list[dict[str, int]] = [{}, {"maxMessages": 1}, {"maxMessages": 110}, {"maxTokens": 50}]
+
+    at_work = [api.call("GET", f"{path}/history", query=window).body["messages"] for window in windows]
+    api.say(conversation_id, "thanks")
+    later = [api.call("GET", f"{path}/history", query=window).body["messages"] for window in windows]
+
+    for messages in at_work:
+        assert (len(messages), messages[-1]["content"]) == (121, [tool_result("t59")])
+        assert complaints(messages) == []
+    for messages in later:
+        assert complaints(messages) == []
+        assert messages[-1]["content"][-1] == {"text": "thanks"}
+        assert not any("toolUse" in block for entry in messages for block in entry["content"])
 
 
 def test_system_messages_outside_the_window_still_count(api: Api) -> None:

@@ -42,3 +42,15 @@ def test_what_the_documentation_says_is_so() -> None:
 )
 def test_a_busy_answer_leaves_before_the_function_is_ended(seconds: float) -> None:
     assert seconds <= FUNCTION_S
+
+
+def test_a_client_is_made_once_for_its_region_and_use() -> None:
+    """Making one takes a quarter of a second, and a new one has no connection yet."""
+    made = clients.Clients()
+
+    assert made.functions() is made.functions()
+    assert made.queues() is made.queues()
+    assert made.model(None) is made.model(None)
+    assert made.model("eu-west-1") is not made.model(None)
+    assert made.tools(None, 5) is made.tools(None, 5)
+    assert made.tools(None, 6) is not made.tools(None, 5)

@@ -40,6 +40,8 @@ ITEMS: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA", "detail": "low"}]},
     {"type": "item_reference", "id": "msg_1"},
     {"role": "user", "content": ""},
+    {"role": "assistant", "content": None},
+    {"type": "message", "role": "assistant", "content": []},
     {"role": "user", "content": "half \ud83d of a pair"},
 ]
 
@@ -225,3 +227,18 @@ def test_an_agent_remembers(within: Callable[[With], Any]) -> None:
 
     assert within(use) == ["sunny in Turin, of 3", "sunny in Turin, of 7"]
     assert json.dumps(model.sent)
+
+
+def test_an_agent_goes_on_after_it_was_killed_while_a_tool_was_at_work(within: Callable[[With], Any]) -> None:
+    model = Scripted()
+    agent = Agent(name="Weather", model=model, tools=[weather])
+    call = {"type": "function_call", "call_id": "killed", "name": "weather", "arguments": "{}"}
+
+    async def use(make: Making) -> Any:
+        await make().add_items([{"role": "user", "content": "Weather?"}, call])
+        ran = await Runner.run(agent, "Once more?", session=make(), run_config=RunConfig(tracing_disabled=True))
+        assert call in await make().get_items()
+        return ran.final_output
+
+    assert within(use).startswith("sunny in Turin")
+    assert "killed" not in json.dumps(model.sent)
