@@ -39,18 +39,23 @@ def main() -> None:
     if not options.show:
         results.write(results.document(_run(options), rounds=options.rounds), options.out)
     shown = options.show or options.out
-    print(tables.markdown(results.read(shown)))
+    print(tables.markdown(results.read(shown), is_brief=options.brief))
     _draw(shown, options.pictures)
     _report(f"the results are in {shown}, the pictures in {options.pictures}")
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench", description="What the service costs and how fast it is.")
+    parser = argparse.ArgumentParser(
+        prog="bench",
+        description="What the service costs and how fast it is, beside bare botocore and its peers.",
+        epilog="Search and turns of AppSync have benches of their own: tests/bench/search, tests/bench/appsync.",
+    )
     parser.add_argument("--rounds", type=int, default=5, help="how often every row is measured (%(default)s)")
     parser.add_argument("--groups", type=_groups, default=GROUPS, help="only these, by comma (see --list)")
     parser.add_argument("--minutes", type=float, default=25, help="after which no new round begins (%(default)s)")
     parser.add_argument("--out", type=Path, default=_ROOT / ".local" / "bench.json", help="where the results go")
     parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: the tables of an earlier run")
+    parser.add_argument("--brief", action="store_true", help="show only the tables and rows that the README has")
     parser.add_argument("--pictures", type=Path, default=_ROOT / ".local", help="the folder for the pictures")
     parser.add_argument("--list", action="store_true", help="the names of the groups")
     return parser.parse_args()

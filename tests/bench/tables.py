@@ -4,17 +4,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.bench.results import Document
+from tests.bench.titles import READS
 
 _COLUMNS = (1, 10, 20, 100, 1000, 10_000)  # of a long series, those are shown
 Result = Mapping[str, Any]
 
 
-def markdown(found: Document) -> str:
-    """All tables, and what they were taken with."""
-    groups = list(dict.fromkeys(result["group"] for result in found["results"]))
-    tables = ["\n".join(_table(group, [r for r in found["results"] if r["group"] == group])) for group in groups]
+def markdown(found: Document, *, is_brief: bool = False) -> str:
+    """All tables, and what they were taken with. ``is_brief`` leaves out what the README does not show."""
+    results = [result for result in found["results"] if not (is_brief and _is_detail(result))]
+    groups = list(dict.fromkeys(result["group"] for result in results))
+    tables = ["\n".join(_table(group, [r for r in results if r["group"] == group])) for group in groups]
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     return "\n\n".join([*tables, f"{found['date']}, {found['rounds']} rounds, {versions}, {found['machine']}."])
+
+
+def _is_detail(result: Result) -> bool:
+    return bool(result["group"] == READS or result["unit"] == "KB")
 
 
 def _table(group: str, results: Sequence[Result]) -> Iterator[str]:
@@ -25,6 +31,8 @@ def _table(group: str, results: Sequence[Result]) -> Iterator[str]:
     yield f"|---|---|{'---|' * len(places)}"
     for name, unit in dict.fromkeys((result["name"], result["unit"]) for result in results):
         cells = {result["at"]: _cell(result) for result in results if (result["name"], result["unit"]) == (name, unit)}
+        if set(cells.values()) == {"0"}:
+            continue
         yield f"| {name} | {unit} | {' | '.join(cells.get(place, '') for place in places)} |"
 
 

@@ -21,7 +21,7 @@ _AFTER_S = 180  # those created in the last minute are read besides
 @contextmanager
 def rows(folder: Path) -> Iterator[list[Count]]:
     with engine(folder) as url, metered(url) as service:
-        yield [*_turns(service), *_answers(service), *_listings(service)]
+        yield [*_turns(service), *_following(service), *_answers(service), *_listings(service)]
 
 
 def _turns(service: Metered) -> Iterator[Count]:
@@ -36,6 +36,18 @@ def _turns(service: Metered) -> Iterator[Count]:
 def _turn(service: Metered, conversation_id: str, number: int) -> Usage:
     question, answer = text(2 * number, turns.SIZE), text(2 * number + 1, turns.SIZE)
     return service.usage(lambda: service.turn(conversation_id, question, answer, window=turns.WINDOW))
+
+
+def _following(service: Metered) -> Iterator[Count]:
+    """Whoever waits for an answer has the function look for news, at first five times a second, later once."""
+    conversation_id = service.request("POST", "/conversations", {})["id"]
+    service.ask(conversation_id, text(1, turns.SIZE))
+    path = f"/conversations/{conversation_id}/turns/{service.api.invocations.descriptors[-1]['currentMessageId']}"
+    group = "A client that waits for an answer"
+    looked = service.usage(lambda: service.request("GET", path))
+    waited = service.usage(lambda: service.request("GET", path, wait=8))
+    yield Count(group, "one look", looked.read_units, "read units")
+    yield Count(group, "8 seconds of waiting", waited.read_units, "read units")
 
 
 def _answers(service: Metered) -> Iterator[Count]:

@@ -18,12 +18,12 @@ LENGTHS = (10, 100, 1000, 10_000)
 @contextmanager
 def rows(folder: Path) -> Iterator[list[Count]]:
     with engine(folder) as url, metered(url) as service:
-        usages = {length: usages(service, length) for length in LENGTHS}
+        found = {length: usages(service, length) for length in LENGTHS}
     yield [
         count
         for pattern in PATTERNS
         for length in LENGTHS
-        for count in _counts(pattern.name, length, usages[length][pattern.name])
+        for count in _counts(pattern.name, length, found[length][pattern.name])
     ]
 
 
