@@ -39,7 +39,9 @@ def main() -> None:
     if not options.show:
         results.write(results.document(_run(options), rounds=options.rounds), options.out)
     shown = options.show or options.out
-    print(tables.markdown(results.read(shown), is_brief=options.brief))
+    print(tables.markdown(results.read(shown)))
+    if options.into:
+        tables.put_into(options.into, results.read(shown))
     _draw(shown, options.pictures)
     _report(f"the results are in {shown}, the pictures in {options.pictures}")
 
@@ -55,7 +57,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=25, help="after which no new round begins (%(default)s)")
     parser.add_argument("--out", type=Path, default=_ROOT / ".local" / "bench.json", help="where the results go")
     parser.add_argument("--show", type=Path, metavar="FILE", help="measure nothing: the tables of an earlier run")
-    parser.add_argument("--brief", action="store_true", help="show only the tables and rows that the README has")
+    parser.add_argument("--into", type=Path, metavar="README", help="put the tables that it has into this file")
     parser.add_argument("--pictures", type=Path, default=_ROOT / ".local", help="the folder for the pictures")
     parser.add_argument("--list", action="store_true", help="the names of the groups")
     return parser.parse_args()

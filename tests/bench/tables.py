@@ -1,12 +1,14 @@
 """The results of a run as Markdown: a table for each group, a line for each name, a column for each length."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.bench.results import Document
 from tests.bench.titles import READS
 
 _COLUMNS = (1, 10, 20, 100, 1000, 10_000)  # of a long series, those are shown
+_BEGIN, _END = "<!-- tables -->\n", "<!-- end of tables -->\n"
 Result = Mapping[str, Any]
 
 
@@ -17,6 +19,14 @@ def markdown(found: Document, *, is_brief: bool = False) -> str:
     tables = ["\n".join(_table(group, [r for r in results if r["group"] == group])) for group in groups]
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     return "\n\n".join([*tables, f"{found['date']}, {found['rounds']} rounds, {versions}, {found['machine']}."])
+
+
+def put_into(path: Path, found: Document) -> None:
+    """Replace what stands between the marks of a file by the tables that it shows."""
+    before, _, rest = path.read_text().partition(_BEGIN)
+    _, mark, after = rest.partition(_END)
+    assert mark, f"{path} has no place for tables"
+    path.write_text(f"{before}{_BEGIN}\n{markdown(found, is_brief=True)}\n\n{_END}{after}")
 
 
 def _is_detail(result: Result) -> bool:
