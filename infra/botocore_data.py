@@ -1,7 +1,8 @@
 """Cuts botocore's data down to what the functions use.
 
 It describes some 400 services in 20 MB, and a client is not made without reading them: it lists the folders of all
-services, and parses the endpoints of all and the model of its own, half of which is documentation.
+services, and parses the endpoints of all and the whole model of its own, most of which is documentation and operations
+that nothing here calls.
 """
 
 from __future__ import annotations
@@ -9,32 +10,88 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any, Final
 
-SERVICES: Final = frozenset({"bedrock-runtime", "dynamodb", "lambda", "s3", "sqs"})
+OPERATIONS: Final = {
+    "bedrock-runtime": {"ConverseStream"},
+    "dynamodb": {
+        "BatchGetItem",
+        "BatchWriteItem",
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "TransactWriteItems",
+        "UpdateItem",
+    },
+    "lambda": {"Invoke"},
+    # HeadBucket is botocore's own: it asks where a bucket is when another region answers.
+    "s3": {"DeleteObject", "DeleteObjects", "GetObject", "HeadBucket", "ListObjectsV2", "PutObject"},
+    "sqs": {"SendMessage"},
+}
+SERVICES: Final = OPERATIONS.keys()
 
-# Beside the service's model: where its endpoints are, and its paginators and waiters. Not its examples.
-FILES: Final = ("service-2", "endpoint-rule-set-1", "paginators-1", "waiters-2")
+# Beside the service's model: where its endpoints are. Not its examples, paginators and waiters, which nothing uses.
+MODEL: Final = "service-2"
+FILES: Final = (MODEL, "endpoint-rule-set-1")
+Document = dict[str, Any]
 
 
 def trim(data: Path) -> None:
     for folder in data.iterdir():
-        if folder.is_dir() and folder.name not in SERVICES:
-            shutil.rmtree(folder)
-    for file in [*data.glob("*/*/*.json"), *data.glob("*/*/*.json.gz")]:
-        if file.name.split(".")[0] not in FILES:
-            file.unlink()
-        elif file.suffix == ".gz":
-            _unpack(file)
+        if folder.is_dir():
+            if folder.name in SERVICES:
+                _trim_service(folder)
+            else:
+                shutil.rmtree(folder)
     _trim_endpoints(data / "endpoints.json")
 
 
-def _unpack(file: Path) -> None:
+def _trim_service(folder: Path) -> None:
+    """Leave the newest version of the API, which is the one that clients are made of."""
+    *older, newest = sorted(folder.iterdir())
+    for version in older:
+        shutil.rmtree(version)
+    for file in newest.iterdir():
+        name = file.name.split(".")[0]
+        if name in FILES and file.suffix == ".gz":
+            _unpack(file, operations=OPERATIONS[folder.name] if name == MODEL else None)
+        if name not in FILES or file.suffix == ".gz":  # what is not packed amends a model: it is small, and stays
+            file.unlink()
+
+
+def _unpack(file: Path, *, operations: Set[str] | None) -> None:
     """The loader takes both; what is not packed needs no unpacking at a cold start, and the bundle's zip packs it."""
-    document = json.loads(gzip.decompress(file.read_bytes()))
-    _write(file.with_suffix(""), _without_documentation(document))
-    file.unlink()
+    document = _without_documentation(json.loads(gzip.decompress(file.read_bytes())))
+    if operations is not None:
+        _keep(operations, document)
+    _write(file.with_suffix(""), document)
+
+
+def _keep(operations: Set[str], model: Document) -> None:
+    """Leave these operations, and the shapes that they are made of."""
+    kept = {name: model["operations"][name] for name in sorted(operations)}
+    shapes: dict[str, Document] = {}
+    wanted = list(_shapes_of(kept))
+    while wanted:
+        name = wanted.pop()
+        if name not in shapes:
+            shapes[name] = model["shapes"][name]
+            wanted += _shapes_of(shapes[name])
+    model["operations"], model["shapes"] = kept, dict(sorted(shapes.items()))
+
+
+def _shapes_of(node: Any) -> Iterator[str]:
+    """The names of the shapes that are referred to anywhere within."""
+    if isinstance(node, dict):
+        if isinstance(node.get("shape"), str):
+            yield node["shape"]
+        node = list(node.values())
+    if isinstance(node, list):
+        for item in node:
+            yield from _shapes_of(item)
 
 
 def _without_documentation(node: Any) -> Any:

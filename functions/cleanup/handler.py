@@ -2,6 +2,10 @@
 conversations, and by its own queue.
 """
 
+import gc
+
+gc.disable()  # what is loaded stays: looking for garbage in it would cost a cold start a fourteenth
+
 import os
 from typing import Any
 
@@ -27,6 +31,9 @@ _worker = Worker(
     logger=_logger,
     metrics=_metrics,
 )
+
+gc.freeze()  # nor is it looked through later
+gc.enable()
 
 
 @_metrics.written()

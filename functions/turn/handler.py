@@ -1,5 +1,9 @@
 """The function that answers messages: invoked asynchronously with a descriptor, and by its own failure queue."""
 
+import gc
+
+gc.disable()  # what is loaded stays: looking for garbage in it would cost a cold start a fourteenth
+
 import os
 from functools import cache
 from pathlib import Path
@@ -38,6 +42,9 @@ _worker = Worker(
     toolbox=_toolbox,
     recall=SearchedRecall(_clock),
 )
+
+gc.freeze()  # nor is it looked through later
+gc.enable()
 
 
 @_metrics.written()

@@ -1,5 +1,6 @@
 """The bundle: what is in it, when it is made again, and that it runs by itself."""
 
+import ast
 import importlib.util
 import json
 import shutil
@@ -10,9 +11,10 @@ from textwrap import dedent
 
 import botocore.session
 import pytest
+from botocore import xform_name
 
 from infra import bundling
-from infra.botocore_data import SERVICES
+from infra.botocore_data import OPERATIONS, SERVICES
 from infra.bundling import FUNCTIONS, PACKAGES, Bundler, BundlingError, find_compiler, refuse_native
 from tests.infra.template import Deployment
 
@@ -142,6 +144,22 @@ def test_clients_made_from_a_bundle_reach_the_same_endpoints_as_the_whole_botoco
         for service, region in places
     ]
     assert reached == [client.meta.endpoint_url for client in clients]
+
+
+def test_the_models_in_a_bundle_hold_the_operations_that_are_called_and_no_others(bundle: Path) -> None:
+    for service, operations in OPERATIONS.items():
+        (model,) = (bundle / "botocore" / "data" / service).glob("*/service-2.json")
+        assert json.loads(model.read_text())["operations"].keys() == operations
+    kept = {xform_name(name) for operations in OPERATIONS.values() for name in operations}
+    assert _called(*(FUNCTIONS / name for name in ("api", "cleanup", "conversations"))) == kept - {"head_bucket"}
+
+
+def _called(*folders: Path) -> set[str]:
+    """The methods of SDK clients that the sources call; a client is what is called so there."""
+    trees = [ast.parse(path.read_text()) for folder in folders for path in folder.rglob("*.py")]
+    calls = [node.func for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    methods = [call for call in calls if isinstance(call, ast.Attribute)]
+    return {method.attr for method in methods if ast.unparse(method.value).removesuffix("()").endswith("client")}
 
 
 def test_clients_made_from_a_bundle_work(bundle: Path) -> None:
