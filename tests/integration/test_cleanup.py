@@ -458,6 +458,24 @@ def test_what_a_batch_leaves_unprocessed_is_asked_for_again(
     assert cleanup.contents().of(conversation_id) == []
 
 
+def test_objects_that_could_not_be_removed_leave_the_message_in_the_queue(
+    api: Api, cleanup: Cleanup, populate: Populate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3 answers 200, and says in its answer which ones."""
+    conversation_id = populate()
+    _delete(api, conversation_id)
+
+    def none_of_them(Delete: Any, **_: Any) -> Any:  # noqa: N803 - a parameter of S3's
+        return {"Errors": [{**named, "Code": "InternalError"} for named in Delete["Objects"]]}
+
+    monkeypatch.setattr(cleanup.s3, "delete_objects", none_of_them)
+    assert not cleanup.deliver(_bare(conversation_id))
+
+    monkeypatch.undo()
+    assert cleanup.deliver(_bare(conversation_id))
+    assert cleanup.contents().of(conversation_id) == []
+
+
 def test_objects_are_found_to_the_last_page(
     api: Api, cleanup: Cleanup, populate: Populate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

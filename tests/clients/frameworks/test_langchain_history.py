@@ -94,7 +94,7 @@ def test_a_window_over_many_calls_is_whole_wherever_it_is_cut(memory: Client, se
     whole: list[BaseMessage] = [HumanMessage("work"), *(m for each in rounds for m in each), AIMessage("done")]
     ConversationMemoryHistory(session_id, memory).add_messages(whole)
 
-    for most in (1, 2, 3, 4, 19, 20, 21, 60, 91, 92):
+    for most in (1, 3, 20, 21, 60, 92):
         found = ConversationMemoryHistory(session_id, memory, max_messages=most).messages
         assert most - 3 < len(found) <= most
         assert found == whole[-len(found) :]
@@ -205,6 +205,28 @@ def test_the_same_with_the_same_key_is_stored_once(history: ConversationMemoryHi
         history.add_messages([HumanMessage("once")], idempotency_key="my key")
 
     assert history.messages == [HumanMessage("once")]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_all_of_it_can_be_awaited(memory: Client, async_memory: AsyncClient, session_id: str, is_async: bool) -> None:
+    clients: Any = {"async_client": async_memory} if is_async else {"client": memory}
+    history = ConversationMemoryHistory(session_id, **clients)
+
+    async def use() -> list[list[BaseMessage]]:
+        shown = [await history.aget_messages()]
+        for _ in range(2):
+            await history.aadd_messages([HumanMessage("once")], idempotency_key="my key")
+        shown.append(await history.aget_messages())
+        await history.aclear()
+        await history.aadd_messages([HumanMessage("new")])
+        shown.append(await history.aget_messages())
+        await history.adelete()
+        shown.append(await history.aget_messages())
+        await async_memory.close()
+        return shown
+
+    assert asyncio.run(use()) == [[], [HumanMessage("once")], [HumanMessage("new")], []]
+    assert memory.find_conversation(session_id) is None
 
 
 def test_a_history_outlives_the_deletion_of_its_session(memory: Client, session_id: str) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import run_in_executor
 
 from conversation_memory import operations
 from conversation_memory.client import AsyncClient, Client
@@ -86,12 +88,12 @@ class ConversationMemoryHistory(BaseChatMessageHistory):
         found: list[BaseMessage] = await super().aget_messages()
         return found
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+    async def aadd_messages(self, messages: Sequence[BaseMessage], *, idempotency_key: str | None = None) -> None:
         """``add_messages``, awaited."""
         if self._async_client is None:
-            await super().aadd_messages(messages)
+            await run_in_executor(None, partial(self.add_messages, messages, idempotency_key=idempotency_key))
         else:
-            await self._async_client.run(self._conversation.append(written(messages)))
+            await self._async_client.run(self._conversation.append(written(messages), idempotency_key))
 
     async def aclear(self) -> None:
         """``clear``, awaited."""
@@ -100,9 +102,18 @@ class ConversationMemoryHistory(BaseChatMessageHistory):
         else:
             await self._async_client.run(self._conversation.clear())
 
+    async def adelete(self) -> None:
+        """``delete``, awaited."""
+        if self._async_client is None:
+            await run_in_executor(None, self.delete)
+        else:
+            await self._async_client.run(self._conversation.delete())
+
     def _blocking(self) -> Client:
         if self._client is None:
-            raise ValueError("This history has an async_client only: use aget_messages, aadd_messages and aclear.")
+            raise ValueError(
+                "This history has an async_client only: use aget_messages, aadd_messages, aclear and adelete."
+            )
         return self._client
 
     def _read(self) -> Steps[list[BaseMessage]]:
