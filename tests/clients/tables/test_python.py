@@ -1,11 +1,13 @@
 """Tables that the unmodified class of langchain-community wrote, in Python."""
 
+import json
 import time
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from langchain_community.chat_message_histories.dynamodb import DynamoDBChatMessageHistory
 from langchain_core.messages import (
     AIMessage,
@@ -19,9 +21,11 @@ from langchain_core.messages import (
 )
 
 from conversation_memory import Client
+from conversation_memory.cli import main
 from conversation_memory.langchain import ConversationMemoryHistory, list_sessions
 from conversation_memory.moving import move
 from conversation_memory.moving.langchain_tables import LangChainTable
+from tests.bed.listening import listening
 from tests.bed.served import Served
 
 Source = Callable[..., LangChainTable]
@@ -256,3 +260,23 @@ def test_parts_of_a_table_are_moved_apart(memory: Client, table: Any, source: So
     assert sorted(list_sessions(memory)) == [str(number) for number in range(6)]
     with pytest.raises(ValueError, match="segment"):
         source(name, segment=(2, 2))
+
+
+def test_the_command_line_moves_a_table(
+    table: Any, source: Source, written: Any, kept: Any, served: Served, dynamodb_endpoint: str
+) -> None:
+    name = table("SessionId")
+    written(name, "one")
+    with listening(served) as url:
+        arguments = [*("import", "langchain", name, "--table-endpoint", dynamodb_endpoint), "--url", url, "--json"]
+
+        done = CliRunner().invoke(main, arguments)
+        refused = CliRunner().invoke(main, ["import", "langchain", "none", *arguments[3:]])
+
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert (done.exit_code, report["moved"], report["skipped"]) == (0, len(TALK), [])
+    assert len(kept("one")) == len(TALK)
+    assert (refused.exit_code, refused.stderr.partition(":")[0]) == (1, "Error")
+    assert "ResourceNotFoundException" in refused.stderr
+    bad = CliRunner().invoke(main, ["import", "langchain", "none", "--segment", "4/4", "--url", "http://127.0.0.1:9"])
+    assert bad.exit_code == 2
