@@ -71,12 +71,18 @@ def test_it_is_imported_quickly_and_a_client_made(python: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", ["sigv4", "langchain", "cli"])
-def test_a_missing_extra_names_the_command_that_installs_it(python: Path, extra: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        *((name, name) for name in ("sigv4", "langchain", "cli")),
+        *((f"moving.{name}", "import") for name in ("langchain_tables", "langchain_rows", "signing")),
+    ],
+)
+def test_a_missing_extra_names_the_command_that_installs_it(python: Path, module: str, extra: str) -> None:
     said = _run(
         python,
         "import conversation_memory as memory\n"
-        f"try:\n import conversation_memory.{extra}\n"
+        f"try:\n import conversation_memory.{module}\n"
         "except memory.MissingExtraError as error:\n print(error)",
     )
 

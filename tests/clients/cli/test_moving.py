@@ -108,6 +108,8 @@ def test_a_file_of_tomorrow_and_a_bad_segment_are_refused_in_a_line(run: Run, tm
         == "Error: The file is in the format conversation-memory/9; what is read here is conversation-memory/1.\n"
     )
     assert run("import", "jsonl", str(tmp_path / "missing")).exit_code == 2
+    assert run("export", "--since", "yesterday").exit_code == 2
+    assert run("export", "--since", "2026-11-30T12:00").exit_code == 0
     assert called("import", "--help").exit_code == called("import", "langchain", "--help").exit_code == 0
 
 

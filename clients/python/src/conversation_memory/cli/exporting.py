@@ -22,7 +22,12 @@ from conversation_memory.cli.showing import Output, shown
 @click.command("export")
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=conversation_ids)
 @click.option("--session", "session_ids", multiple=True, metavar="NAME", help="The conversation of your name for it.")
-@click.option("--since", metavar="TIME", help="Only those with activity since then, in UTC: 2026-11-30T12:00 or a day.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=lambda ctx, parameter, value: _checked(value),
+    help="Only those with activity since then, in UTC: 2026-11-30T12:00 or a day.",
+)
 @click.option("--owner", metavar="OWNER", help="Whose, for administrators; `*` for everybody's.")
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True, help="Which form."
@@ -64,6 +69,17 @@ def command(memory: Client, output: Output, form: str, file: Path, progress: boo
         output.note(f"Skipped: {remark}")
     if report.skipped:
         click.get_current_context().exit(PARTLY_DONE)
+
+
+def _checked(since: str | None) -> str | None:
+    from conversation_memory.moving.exporting import check_time  # noqa: PLC0415
+
+    try:
+        if since is not None:
+            check_time(since)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return since
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from conversation_memory import Client
@@ -12,6 +13,7 @@ from conversation_memory.moving.traces import line_of, traces_of
 from conversation_memory.types import Conversation
 
 _PAGE = 200
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?")
 _GONE = "It was cleared or deleted while it was read."
 
 
@@ -37,16 +39,24 @@ def export(
         traces: the traces of each conversation, too, which takes a search in it.
         report: called with the report so far: ``moved`` messages were written.
     """
+    if since is not None:
+        check_time(since)
     so_far = Report(on_change=report)
     ids, session_ids = list(ids), list(session_ids)
     some = _named(client, ids, session_ids, so_far) if ids or session_ids else _all(client, owner)
     write(form.begin())
     for conversation in some:
-        if since is None or conversation["updatedAt"] >= since:
+        if since is None or conversation["updatedAt"] >= since.removesuffix("Z"):
             _write(client, form, write, conversation, so_far, with_traces=traces)
     write(form.end(so_far.sessions, so_far.moved))
     so_far.count()
     return so_far
+
+
+def check_time(text: str) -> None:
+    """Raises ``ValueError`` for what is no time as the API has it, or the beginning of one."""
+    if not _TIME.fullmatch(text):
+        raise ValueError(f"{text} is no time in UTC, such as 2026-11-30 or 2026-11-30T12:00:00Z")
 
 
 def _write(
