@@ -82,12 +82,17 @@ def item(conversation_id: str, place: int, size: int) -> dict[str, Any]:
 
 def read(dynamodb: Any, conversation_id: str) -> list[Mapping[str, Any]]:
     """All items of a conversation that fit one page, oldest first."""
-    found: list[Mapping[str, Any]] = dynamodb.query(
-        TableName=TABLE,
-        KeyConditionExpression="conversationId = :c",
-        ExpressionAttributeValues={":c": {"S": conversation_id}},
-    )["Items"]
+    found: list[Mapping[str, Any]] = dynamodb.query(**query(conversation_id))["Items"]
     return found
+
+
+def query(conversation_id: str) -> dict[str, Any]:
+    """What a Query of a conversation asks for."""
+    return {
+        "TableName": TABLE,
+        "KeyConditionExpression": "conversationId = :c",
+        "ExpressionAttributeValues": {":c": {"S": conversation_id}},
+    }
 
 
 def append(dynamodb: Any, conversation_id: str, place: int, size: int) -> None:
