@@ -1,4 +1,8 @@
-"""The commands that `make run` shows when the service answers: they work when pasted in this order."""
+"""What `make run` shows when the service answers: commands that work when pasted in this order, and a page."""
+
+from pathlib import Path
+
+_PAGE = Path(__file__).resolve().parents[2] / "clients" / "web" / "chat.html"
 
 
 def first_commands(api_url: str, sign_in: str | None) -> list[str]:
@@ -16,3 +20,8 @@ def first_commands(api_url: str, sign_in: str | None) -> list[str]:
         f"""{post} '{{"content": [{{"text": "My name is Ada."}}]}}' {api_url}/conversations/$CONVERSATION/turns""",
         f"{curl} {api_url}/conversations/$CONVERSATION/history",
     ]
+
+
+def page(api_url: str) -> str:
+    """Where a browser of this machine finds the page that holds conversations with this service."""
+    return f"{_PAGE.as_uri()}?api={api_url}"

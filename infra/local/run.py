@@ -13,7 +13,7 @@ from pathlib import Path
 from infra.local import environment, model_server, sockets, state
 from infra.local.deployment import DeploymentError
 from infra.local.emulator import EmulatorError
-from infra.local.first_commands import first_commands
+from infra.local.first_commands import first_commands, page
 from infra.local.local_stack import LocalStack, LocalStackSettings, running
 from infra.local.model_server import ModelServer, ModelServerError
 from infra.local.node import ToolError
@@ -79,6 +79,7 @@ def _show(stack: LocalStack, given: argparse.Namespace) -> None:
         say(f"  {command}")
     named = "" if given.local_dir == _FOLDER else f" --local {shlex.quote(str(given.local_dir))}"
     say(f"\nOr talk to it: pip install './clients/python[cli]', then conversation-memory chat{named}")
+    say(f"\nOr in a browser: {page(stack.api_url)}")
     say("\nCtrl-C saves the conversations and stops.")
 
 

@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
         self.wfile.flush()
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _forward  # noqa: N815 - named by the base class
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _forward  # noqa: N815 - named by the base class
 
     def _usual(self, request: Passing) -> Passed | None:
         return self.server.forwarder.on_answer(request, self._ask_upstream(request))

@@ -1,11 +1,13 @@
 """What the processes of the local stack find in their environment, and what is refused before they start."""
 
 import os
+from pathlib import Path
+from urllib.request import url2pathname
 
 import pytest
 
 from infra.local import environment, model_server, node, sockets
-from infra.local.first_commands import first_commands
+from infra.local.first_commands import first_commands, page
 from infra.local.model_server import ModelServerError
 from tests.local.make_run import run_to_its_end
 from tests.local.openai_server import MODEL, openai_server
@@ -105,3 +107,10 @@ def test_deploying_into_this_machine_by_accident_is_refused() -> None:
 
     assert refused.returncode != 0
     assert "AWS_ENDPOINT_URL points at this machine" in refused.stderr
+
+
+def test_the_page_that_is_shown_is_there_and_asks_this_service() -> None:
+    file, _, query = page("http://127.0.0.1:8081").partition("?")
+
+    assert Path(url2pathname(file.removeprefix("file://"))).read_text().startswith("<!doctype html>")
+    assert query == "api=http://127.0.0.1:8081"
