@@ -151,7 +151,11 @@ def main() -> None:
     import os
 
     os.environ.update(aws_settings())
-    with tempfile.TemporaryDirectory() as folder, deployed(Path(folder) / "stack") as stack:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as state,
+        deployed(Path(state)) as stack,
+    ):
         rates = measure(stack, Path(folder))
     bare = rates[YARDSTICK]
     print(f"{SESSIONS} sessions of {MESSAGES} messages of 500 bytes, {ROUNDS} rounds: medians")

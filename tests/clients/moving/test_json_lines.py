@@ -168,10 +168,16 @@ def _texts(client: Client, name: str = "long") -> list[str]:
     return [message["content"][0]["text"] for message in client.messages(found["id"], page_size=1000)]
 
 
-def test_several_at_once_make_nothing_twice(memory: Client, other: Client, written_down: Write) -> None:
-    _long(memory, 300)
+@pytest.mark.slow
+def test_several_at_once_make_nothing_twice(
+    memory: Client, other: Client, written_down: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With small batches and without the pauses they are in each other's way all the time."""
+    monkeypatch.setattr("conversation_memory.moving.batches.LARGEST_BATCH", 10)
+    monkeypatch.setattr("conversation_memory.moving.arriving._LONGEST_PAUSE_S", 0.02)
+    _long(memory, 200)
     paths = [written_down()]
-    memory.append_message(memory.create_conversation(session_id="long")["id"], "user", "300")
+    memory.append_message(memory.create_conversation(session_id="long")["id"], "user", "200")
     longer = paths[0].with_name("longer.jsonl")
     written_down().rename(longer)
     _shorten(longer, paths[0])
@@ -184,9 +190,9 @@ def test_several_at_once_make_nothing_twice(memory: Client, other: Client, writt
     for thread in threads:
         thread.join(120)
 
-    assert _texts(other) == [str(n) for n in range(301)]
+    assert _texts(other) == [str(n) for n in range(201)]
     assert [report.skipped for report in reports] == [[], [], [], []]
-    assert sum(report.moved for report in reports) >= 301
+    assert sum(report.moved for report in reports) >= 201
 
 
 def _shorten(longer: Path, shorter: Path) -> None:
@@ -195,6 +201,7 @@ def _shorten(longer: Path, shorter: Path) -> None:
     shorter.write_text("".join([*lines[:-2], lines[-1]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_done", [True, False])
 def test_a_run_that_ends_anywhere_is_begun_again(
     memory: Client, other_served: Served, written_down: Write, is_done: bool
@@ -365,6 +372,7 @@ def test_errors_that_would_meet_every_session_end_the_run(
         move(JsonLinesFile(written_down()), Client("http://other", http=http))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_ends_soon(memory: Client, other: Client, written_down: Write) -> None:
     """Ctrl-C meets the thread that waits for the others: they end with the request that is on its way."""
     _long(memory, 98 * 5)

@@ -6,6 +6,8 @@ be at work on the same session.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -28,6 +30,7 @@ from conversation_memory.moving.traces import bring_traces
 from conversation_memory.types import Conversation, NewMessage
 
 _TRIES = 8
+_LONGEST_PAUSE_S = 5.0
 Finder = Callable[[Session], "Conversation | None"]
 
 
@@ -71,16 +74,27 @@ class Arrival:
             self._report.skip(self._session.key, str(error))
 
     def _until_done(self) -> None:
-        for _ in range(_TRIES):
+        overtaken = stuck = 0
+        furthest = -1
+        while stuck < _TRIES:
             attempt = _Attempt(self._client, self._session, self._report, self._find)
             try:
                 attempt.run()
             except Overtaken:
                 self._moved += attempt.moved
+                stuck = 0 if attempt.moved or attempt.began_behind > furthest else stuck + 1
+                furthest = max(furthest, attempt.began_behind)
+                overtaken += 1
+                _let_ahead(overtaken)
                 continue
             attempt.tell(moved_before=self._moved)
             return
         raise Refused(f"others wrote to it in each of {_TRIES} attempts: move it again")
+
+
+def _let_ahead(times: int) -> None:
+    """Leave the session to whoever was quicker, for longer and longer: what they move needs not be moved."""
+    time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.05 * 2**times)))  # noqa: S311 - guards nothing
 
 
 class _Attempt:
@@ -99,6 +113,11 @@ class _Attempt:
         self._reached: Reached | None = None
         self._storing: Storing | None = None
         self._batch = Batch()
+
+    @property
+    def began_behind(self) -> int:
+        """The place of the last row that was there already, -1 if none was."""
+        return -1 if self._reached is None else self._reached.place
 
     def tell(self, *, moved_before: int) -> None:
         """Add to the report what this attempt came to."""
