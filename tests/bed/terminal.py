@@ -14,7 +14,8 @@ from fcntl import ioctl
 
 import pyte
 
-CTRL_C, CTRL_D, ENTER, ALT_ENTER, LEFT, BACKSPACE = "\x03", "\x04", "\r", "\x1b\r", "\x1b[D", "\x7f"
+CTRL_C, CTRL_D, ENTER, ALT_ENTER = "\x03", "\x04", "\r", "\x1b\r"
+RIGHT, LEFT, BACKSPACE = "\x1b[C", "\x1b[D", "\x7f"
 # A session leader without a terminal gets the one that it opens: so Ctrl-C works as in a window.
 _IN_TERMINAL = ["sh", "-c", 'exec "$@" <>"$0" >&0 2>&1']
 _PATIENCE_S = 60.0

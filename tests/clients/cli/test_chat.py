@@ -15,7 +15,7 @@ from conversation_memory import Client
 from conversation_memory.types import Conversation, Message
 from tests.bed.replies import Hold, Pause, Reply, Step, StreamError, Text, invalid, text
 from tests.bed.stack import Stack
-from tests.bed.terminal import ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, ENTER, LEFT, Terminal, terminal
+from tests.bed.terminal import ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, ENTER, LEFT, RIGHT, Terminal, terminal
 
 pytestmark = pytest.mark.stack
 SOURCES = Path(__file__).parents[3] / "clients" / "python" / "src"
@@ -69,8 +69,8 @@ def test_it_takes_any_script_and_lines_that_are_long_or_several(stack: Stack, me
 
     with chat(stack, "--name", "A chat", columns=40) as shown:
         shown.await_text("a new conversation")
-        shown.press(f"日本é 👩🏽‍🚀x{BACKSPACE}{LEFT}!{ENTER}")
-        shown.await_text("You said: 日本é")
+        shown.press(f"日語{LEFT}本{RIGHT} e\u0301 👩🏽‍🚀x{BACKSPACE}{ENTER}")
+        shown.await_text("You said: 日本語 ")
         shown.press(f"first{ALT_ENTER}second{ENTER}")
         shown.await_text("You said: first\nsecond")
         shown.paste("pasted\rin two lines")
@@ -85,7 +85,7 @@ def test_it_takes_any_script_and_lines_that_are_long_or_several(stack: Stack, me
         assert shown.text.replace("\n", "").endswith(f"chat --conversation {newest(memory)['id']}]")
 
     asked, answered = texts(memory)[::2], texts(memory)[1::2]
-    assert asked == ["日本é 👩🏽‍!🚀", "first\nsecond", "pasted\nin two lines", long]
+    assert asked == ["日本語 e\u0301 👩🏽‍🚀", "first\nsecond", "pasted\nin two lines", long]
     assert answered == [f"You said: {text}" for text in asked]
     assert newest(memory)["name"] == "A chat"
 

@@ -1,6 +1,7 @@
 """What all commands have in common: how the service is found, help, completion, errors."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from conversation_memory.cli import COMMANDS, main
 from tests.bed.served import Served, answering
 from tests.clients.cli.conftest import Run, called
 
-WITH_SERVICE = sorted(set(COMMANDS) - {"completion"})
+ROOT = Path(__file__).parents[3]
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -84,11 +85,12 @@ def test_a_stack_that_has_ended_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     stack_file(tmp_path / ".local", "http://127.0.0.1:9")
     monkeypatch.chdir(tmp_path)
 
-    ran = called("list")
+    here, elsewhere = called("list"), called("list", "--url", "http://127.0.0.1:9")
 
-    assert ran.exit_code == 1
-    assert ran.err.startswith("Error: No answer in 5 attempts: ")
-    assert ran.err.endswith(" Its stack seems to have ended: start it with `make run`.\n")
+    assert (here.exit_code, elsewhere.exit_code) == (1, 1)
+    assert here.err.startswith("Error: No answer in 5 attempts: ")
+    assert here.err.endswith(" Its stack seems to have ended: start it with `make run`.\n")
+    assert elsewhere.err.endswith(" Is http://127.0.0.1:9 its address?\n")
 
 
 def test_what_is_typed_counts_before_the_environment(run: Run) -> None:
@@ -175,7 +177,7 @@ def test_commands_are_imported_when_they_are_called() -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONPATH": str(Path(__file__).parents[3] / "clients" / "python" / "src")},
+        env={"PYTHONPATH": str(ROOT / "clients" / "python" / "src")},
         capture_output=True,
         text=True,
         timeout=60,
@@ -209,3 +211,13 @@ def test_completion_knows_commands_options_and_conversations(run: Run, memory: C
     assert completed(run, "chat", "--conversation", ids[1][:10]) == [f"plain,{ids[1]}"]
     served.faults.append(answering(503))
     assert completed(run, "delete", "") == []
+
+
+def test_every_command_is_described_and_what_is_described_is_there() -> None:
+    described = (ROOT / "clients" / "python" / "README.md").read_text().split("## The command line")[1]
+    shown = (ROOT / "README.md").read_text().split("## From a terminal")[1].split("\n## ")[0]
+
+    assert set(re.findall(r"^\| `([a-z]+)", described, re.MULTILINE)) == set(COMMANDS)
+    assert set(re.findall(r"^conversation-memory ([a-z]+)", shown, re.MULTILINE)) <= set(COMMANDS)
+    for option in re.findall(r"`(--[a-z0-9-]+)", described + shown):
+        assert any(option in called(*path, "--help").out for path in [(), *EVERY]), option

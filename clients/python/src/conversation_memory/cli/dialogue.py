@@ -77,6 +77,6 @@ def _answered(talk: Talk, said: str | None, answer: Answer) -> None:
             answer.show(event)
     except KeyboardInterrupt:
         answer.interrupted()
-        if not talk.cancel():
+        if not talk.cancel() and talk.turn:
             for event in talk.follow():
                 answer.catch_up(event)

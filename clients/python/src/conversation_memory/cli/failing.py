@@ -22,7 +22,7 @@ def failure_of(error: Exception, target: Target | None) -> Failure:
     if isinstance(error, NotFoundError):
         return Failure(str(error), NOT_FOUND)
     if isinstance(error, NoAnswerError | BadAnswerError) and target:
-        return Failure(_and(error, target.if_silent))
+        return Failure(_and(error, target.if_silent or f"Is {target.url} its address?"))
     if isinstance(error, ConversationMemoryError):
         return Failure(str(error))
     return Failure(f"{type(error).__name__}: {error} (--debug shows where)")

@@ -23,7 +23,7 @@ class Target:
     url: str
     found: str
     region: str | None = None
-    if_silent: str = "Is the address right?"
+    if_silent: str = ""
     if_refused: str = f"To sign in, {_TOKENS}."
 
 

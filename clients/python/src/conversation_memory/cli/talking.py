@@ -67,6 +67,8 @@ class Talk:
 
     def cancel(self) -> bool:
         """Cancel what is being answered; whether it could be, for it may have just ended."""
+        if self._send is None:
+            return False
         asked = self._sent()
         try:
             turn = self._memory.cancel_turn(asked["message"]["conversationId"], asked["message"]["id"])
