@@ -1,9 +1,13 @@
 """The commands that read and delete, against what the API says of the same."""
 
+from itertools import count
+
 import pytest
 
+from api.identity import ANONYMOUS
 from conversation_memory import Client
 from conversation_memory.types import Conversation, Message
+from conversations.ids import derived_conversation_id
 from tests.bed.in_process import Api
 from tests.bed.served import Served, answering
 from tests.clients.cli.conftest import Run
@@ -152,6 +156,21 @@ def test_conversations_are_deleted_by_id_and_by_session(run: Run, memory: Client
     assert ran.exit_code == 0
     assert ran.documents == [{"deleted": [*others[:2], conversation["id"]], "notFound": []}]
     assert [left["id"] for left in memory.conversations()] == others[2:]
+
+
+@pytest.mark.parametrize("beginning", ["-h", "--", "-_"])
+def test_an_id_that_looks_like_an_option_is_an_id(run: Run, memory: Client, beginning: str) -> None:
+    keys = (f"key-{number}" for number in count())
+    key = next(key for key in keys if derived_conversation_id(ANONYMOUS, key).startswith(beginning))
+    there = memory.create_conversation(idempotency_key=key)["id"]
+    said = memory.append_message(there, "user", "Hello turtle")
+
+    assert there.startswith(beginning)
+    assert run("show", there, "--json").documents == [said]
+    assert run("show", "--json", there, "--limit", "1").documents == [said]
+    assert run("search", "turtle", "--conversation", there, "--json").documents[0]["message"] == said
+    assert there in run("export", there).out
+    assert run("delete", there, "--yes", "--json").documents == [{"deleted": [there], "notFound": []}]
 
 
 def test_what_is_not_there_to_delete_is_told(run: Run, memory: Client) -> None:

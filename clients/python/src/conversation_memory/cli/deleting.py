@@ -9,7 +9,7 @@ import click
 from conversation_memory import Client
 from conversation_memory.cli.connecting import connected
 from conversation_memory.cli.exits import NOT_FOUND, PARTLY_DONE, Failure
-from conversation_memory.cli.naming import ids, session_option
+from conversation_memory.cli.naming import OfConversations, ids, session_option
 from conversation_memory.cli.showing import Output, shown
 from conversation_memory.errors import ConversationMemoryError
 from conversation_memory.types import Deleted
@@ -17,7 +17,7 @@ from conversation_memory.types import Deleted
 _AT_ONCE = 100
 
 
-@click.command("delete")
+@click.command("delete", cls=OfConversations)
 @click.argument("conversations", nargs=-1, shell_complete=ids)
 @session_option(multiple=True, help="Also the conversation that you call so; may be repeated.")
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask before.")

@@ -15,11 +15,12 @@ from conversation_memory.cli.completing import conversation_ids
 from conversation_memory.cli.connecting import connected
 from conversation_memory.cli.exits import PARTLY_DONE
 from conversation_memory.cli.harmless import harmless
+from conversation_memory.cli.naming import OfConversations
 from conversation_memory.cli.reporting import Told, show
 from conversation_memory.cli.showing import Output, shown
 
 
-@click.command("export")
+@click.command("export", cls=OfConversations)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=conversation_ids)
 @click.option("--session", "session_ids", multiple=True, metavar="NAME", help="The conversation of your name for it.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,27 @@ import click
 from conversation_memory import Client
 from conversation_memory.cli.exits import NOT_FOUND, Failure
 from conversation_memory.types import Conversation
+
+_LIKE_AN_OPTION = re.compile(r"-[A-Za-z0-9_-]{19}")
+_MARK = "\0"
+"""No argument of a program can hold it."""
+
+
+class OfConversations(click.Command):
+    """A command whose arguments are ids of conversations: one of 64 begins with a hyphen, and is no option for that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        is_id = [word not in known and bool(_LIKE_AN_OPTION.fullmatch(word)) for word in args]
+        rest = super().parse_args(ctx, [_MARK + word if of else word for word, of in zip(args, is_id, strict=True)])
+        ctx.params = {name: _without_mark(value) for name, value in ctx.params.items()}
+        return rest
+
+
+def _without_mark(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_without_mark, value))
+    return value.removeprefix(_MARK) if isinstance(value, str) else value
 
 
 def ids(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:

@@ -9,7 +9,7 @@ import click
 
 from conversation_memory import Client
 from conversation_memory.cli.connecting import connected
-from conversation_memory.cli.naming import conversation_of, ids, session_option
+from conversation_memory.cli.naming import OfConversations, conversation_of, ids, session_option
 from conversation_memory.cli.showing import Output, shown
 from conversation_memory.cli.wording import message_text
 from conversation_memory.types import Conversation, Message
@@ -17,7 +17,7 @@ from conversation_memory.types import Conversation, Message
 _LARGEST_PAGE = 200
 
 
-@click.command("show")
+@click.command("show", cls=OfConversations)
 @click.argument("conversation", required=False, shell_complete=ids)
 @session_option()
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many messages, at most.")
