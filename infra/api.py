@@ -19,7 +19,11 @@ TIMEOUT: Final = cdk.Duration.seconds(29)
 
 
 class ApiFunction(PythonFunction):
-    """Memory buys CPU: at 1 GB a cold start has 0.6 of a core, and a long poll still costs little while it waits."""
+    """Memory buys CPU: at 1 GB a cold start has 0.6 of a core, and a long poll still costs little while it waits.
+
+    ``invoked`` is what the gateway calls. With the option ``snapStart`` it is an alias of the version that was deployed
+    last, since Lambda takes snapshots of versions only. Nobody waits for the other functions, so they have none.
+    """
 
     def __init__(
         self,
@@ -50,4 +54,9 @@ class ApiFunction(PythonFunction):
             },
             memory_size=1024,
             timeout=TIMEOUT,
+            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if options.snap_start else None,
         )
+        self.invoked: Final = self._alias() if options.snap_start else self.function
+
+    def _alias(self) -> lambda_.Alias:
+        return lambda_.Alias(self, "Live", alias_name="live", version=self.function.current_version)

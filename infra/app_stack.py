@@ -36,7 +36,7 @@ class AppStack(cdk.Stack):
         self.turns = Turns(self, "Turns", code=code, data=data, options=options)
         self.api = ApiFunction(self, "Api", code=code, data=data, turn=self.turns.function, options=options)
         self.cleanup = Cleanup(self, "Cleanup", code=code, data=data, options=options)
-        self.http = ConversationsApi(self, "Http", function=self.api.function, users=data.users, options=options)
+        self.http = ConversationsApi(self, "Http", function=self.api.invoked, users=data.users, options=options)
         self._monitor(data, options)
         self._parameters(options)
         self._outputs(data)

@@ -44,6 +44,7 @@ class PythonFunction(Construct):
         memory_size: int,
         timeout: cdk.Duration,
         recursive_loop: lambda_.RecursiveLoop | None = None,
+        snap_start: lambda_.SnapStartConf | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.service: Final = f"conversation-memory-{name}"  # the dimension of its metrics
@@ -66,6 +67,7 @@ class PythonFunction(Construct):
             log_group=logs,
             logging_format=lambda_.LoggingFormat.JSON,
             recursive_loop=recursive_loop,
+            snap_start=snap_start,
         )
         acknowledge(self.function, "L1", because="3.13 is what the tests and the local emulator run, too")
 

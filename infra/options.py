@@ -19,6 +19,7 @@ graphqlHosts          (none)                 names of AppSync APIs beside AWS's 
 messageUpdatedTime    true                   ``false`` hides ``updated_time`` of messages from clients of OpenSearch
 corsOrigins           (none)                 origins of front ends (comma list), or ``*``
 logRetentionDays      30; production 365     one of the periods that CloudWatch Logs knows
+snapStart             false                  ``true`` starts the API's function from a snapshot
 alarmEmail            (none)                 who is told of alarms, after they confirmed the subscription
 ====================  =====================  ==========================================================================
 """
@@ -58,6 +59,7 @@ NAMES: Final = (
     "messageUpdatedTime",
     "corsOrigins",
     "logRetentionDays",
+    "snapStart",
     "alarmEmail",
 )
 LOCAL_STAGE: Final = "local"
@@ -93,6 +95,7 @@ class Options:
     message_updated_time: bool
     cors_origins: tuple[str, ...]
     log_retention_days: int
+    snap_start: bool
     alarm_email: str | None
 
     @property
@@ -135,6 +138,7 @@ class Options:
             message_updated_time=_flag("messageUpdatedTime", given.get("messageUpdatedTime", "true")),
             cors_origins=_origins(given.get("corsOrigins", "")),
             log_retention_days=_retention(given.get("logRetentionDays"), production=stage in PRODUCTION_STAGES),
+            snap_start=_flag("snapStart", given.get("snapStart", "false")),
             alarm_email=_email(given.get("alarmEmail")),
         )
         _check_issuer(options)

@@ -5,6 +5,7 @@ import gc
 gc.disable()  # what is loaded stays: looking for garbage in it would cost a cold start a fourteenth
 
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,11 @@ _app = App(
     _logger,
     _metrics,
 )
+
+if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+    from snapshot_restore_py import register_after_restore  # type: ignore[import-untyped]  # Lambda's runtime has it
+
+    register_after_restore(random.seed)  # else botocore would pause alike in all processes that come of one snapshot
 
 gc.freeze()  # nor is it looked through later
 gc.enable()

@@ -196,3 +196,24 @@ def _mapping(deployment: Deployment, source: str) -> Any:
     mappings = deployment.app.properties("AWS::Lambda::EventSourceMapping").values()
     (mapping,) = (each for each in mappings if each["EventSourceArn"] == source)
     return mapping
+
+
+def test_on_request_the_gateway_calls_the_api_as_it_starts_from_a_snapshot(synthesise: Synthesise) -> None:
+    snapped = synthesise(snapStart="true").app
+    functions = snapped.properties("AWS::Lambda::Function")
+    started = {name: function["SnapStart"] for name, function in functions.items() if "SnapStart" in function}
+    assert started == {"ApiFunction": {"ApplyOn": "PublishedVersions"}}
+
+    alias = snapped.properties("AWS::Lambda::Alias")["ApiLive"]
+    assert alias["FunctionName"] == "ApiFunction"
+    (version,) = snapped.properties("AWS::Lambda::Version")
+    assert alias["FunctionVersion"] == f"{version}.Version"
+    assert snapped.the_only("AWS::ApiGatewayV2::Integration")["IntegrationUri"] == "ApiLive"
+    called = [each["FunctionName"] for each in snapped.properties("AWS::Lambda::Permission").values()]
+    assert "ApiLive" in called
+    assert "ApiFunction.Arn" not in called
+
+
+def test_without_it_there_is_no_version_to_pay_for(default: Deployment) -> None:
+    assert default.app.properties("AWS::Lambda::Version") == {}
+    assert not any("SnapStart" in each for each in default.app.properties("AWS::Lambda::Function").values())

@@ -28,6 +28,7 @@ def test_defaults() -> None:
         "message_updated_time": True,
         "cors_origins": (),
         "log_retention_days": 30,
+        "snap_start": False,
         "alarm_email": None,
     }
 
@@ -51,6 +52,7 @@ def test_every_option_is_read() -> None:
             "messageUpdatedTime": "false",
             "corsOrigins": "https://a.example.com,http://localhost:5173",
             "logRetentionDays": "7",
+            "snapStart": "true",
             "alarmEmail": "me@example.com",
         }
     )
@@ -72,6 +74,7 @@ def test_every_option_is_read() -> None:
         False,
         ("https://a.example.com", "http://localhost:5173"),
         7,
+        True,
         "me@example.com",
     )
 

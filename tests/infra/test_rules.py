@@ -15,7 +15,7 @@ OPTIONS = [
     {},
     {"auth": "none", "corsOrigins": "*"},
     {"stage": "prod", "issuer": "https://login.example.com", "audience": "web", "alarmEmail": "me@example.com"},
-    {"modelId": "global.anthropic.claude-x"},
+    {"modelId": "global.anthropic.claude-x", "snapStart": "true"},
 ]
 
 # W3005: CDK adds DependsOn where a reference would do. W6001: the app stack repeats names of the data stack among its

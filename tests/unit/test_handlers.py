@@ -2,12 +2,14 @@
 
 import importlib
 import json
+import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import snapshot_restore_py
 
 from conversations.quiet import FaultError
 
@@ -82,6 +84,23 @@ def test_what_an_invocation_is_about_is_not_said_of_the_next(
         assert line["service"] == f"warm-{part}"
         assert {"timestamp", "location", "message"} <= line.keys()
         assert not {"conversation_id", "message_id"} & line.keys()
+
+
+@pytest.mark.parametrize(("start", "is_reseeded"), [("snap-start", True), ("on-demand", False)])
+def test_processes_that_come_of_one_snapshot_do_not_draw_the_same_numbers(
+    start: str, is_reseeded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", start)
+    hooks = snapshot_restore_py.get_after_restore()
+    hooks.clear()
+    with _handler("api", monkeypatch):
+        pass
+
+    snapshot = random.getstate()
+    for hook, arguments, named in hooks:
+        hook(*arguments, **named)
+    assert (random.getstate() != snapshot) == is_reseeded
+    hooks.clear()
 
 
 SECRET = "what-somebody-said"
