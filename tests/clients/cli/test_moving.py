@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from conversation_memory import Client
+from tests.bed.in_process import Api
+from tests.bed.opensearch import Cluster
 from tests.clients.cli.conftest import Ran, Run, called
 
 
@@ -123,3 +125,21 @@ def test_a_file_is_not_there_before_it_is_whole(run: Run, talk: str, tmp_path: P
     assert refused.exit_code in (0, 1, 3, 4)
     assert json.loads(before.splitlines()[0]) == {"format": "conversation-memory/1"}
     assert [path.name for path in tmp_path.iterdir()] == ["conversations.jsonl"]
+
+
+def test_memories_of_opensearch_are_imported(run: Run, api: Api, url: str, memory: Client) -> None:
+    """The service is its own source: its dialect is OpenSearch's."""
+    cluster = Cluster(api)
+    memory_id = cluster.memory(name="Trip")
+    cluster.message(memory_id, input="How is it?", response="Sunny.")
+
+    moved = run("import", "opensearch", url)
+
+    assert moved.exit_code == 0
+    assert _said(moved) == ["1 sessions: 2 messages moved, 0 already there."]
+    found = memory.find_conversation(memory_id)
+    assert found
+    assert [message["role"] for message in memory.messages(found["id"])] == ["user", "assistant"]
+    refused = run("import", "opensearch", "https://alice:secret@localhost:9200")
+    assert (refused.exit_code, "secret" in refused.err) == (2, False)
+    assert run("import", "opensearch", url, "--sign", "--user", "alice").exit_code == 2

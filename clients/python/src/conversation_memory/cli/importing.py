@@ -69,6 +69,7 @@ def langchain(memory: Client, output: Output, **given: Any) -> None:
 @click.argument("address", metavar="URL")
 @click.option("--user", metavar="NAME", help="For basic authentication.")
 @click.option("--password", envvar="OPENSEARCH_PASSWORD", metavar="PASSWORD", help="Of the user.")
+@click.option("--ca-file", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust.")
 @click.option("--sign", is_flag=True, help="Sign for Amazon OpenSearch Service with your credentials.")
 @click.option("--source-region", metavar="REGION", help="Of the cluster, for --sign.")
 @click.option("--source-profile", metavar="PROFILE", help="Of AWS, for --sign.")
@@ -90,12 +91,16 @@ def opensearch(memory: Client, output: Output, **given: Any) -> None:
     options, to_move = moving(given)
     if options["sign"] and options["user"]:
         raise click.UsageError("--sign and --user cannot be given together.")
-    source = OpenSearchMemory(
-        options["address"],
-        user=options["user"],
-        password=options["password"] or "",
-        sign=_signer(options["source_region"], options["source_profile"]) if options["sign"] else None,
-    )
+    try:
+        source = OpenSearchMemory(
+            options["address"],
+            user=options["user"],
+            password=options["password"] or "",
+            sign=_signer(options["source_region"], options["source_profile"]) if options["sign"] else None,
+            ca_file=options["ca_file"],
+        )
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from error
     to_move(source, memory, output)
 
 

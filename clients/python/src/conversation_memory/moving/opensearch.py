@@ -8,10 +8,12 @@ do its traces. Memories belong to users: what is moved is what the user sees who
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from conversation_memory.moving import searching
 from conversation_memory.moving.formats import NOTHING
@@ -36,6 +38,7 @@ class OpenSearchMemory:
         url: the cluster's address.
         user, password: for basic authentication.
         sign: for what signs its requests otherwise, such as ``conversation_memory.moving.signing.signer``.
+        ca_file: the certificates that the cluster's is checked against, if it is not signed by a public authority.
         page_size: how many documents a search gives at once.
         http: an httpx client of your own, which stays yours.
     """
@@ -47,16 +50,20 @@ class OpenSearchMemory:
         user: str | None = None,
         password: str = "",
         sign: Signer | None = None,
+        ca_file: str | None = None,
         page_size: int = 200,
         http: httpx.Client | None = None,
     ) -> None:
         import httpx  # noqa: PLC0415 - a quarter of a second that nobody else needs
 
+        if urlsplit(url).username is not None:
+            raise ValueError("The user and the password are no part of the address: it is shown in errors.")
         self._url = url.rstrip("/")
         self._auth = httpx.Auth() if user is None else httpx.BasicAuth(user, password)
         self._sign = sign
         self._page_size = page_size
-        self._http = http or httpx.Client(timeout=_TIMEOUT_S)
+        verify = ssl.create_default_context(cafile=ca_file)
+        self._http = http or httpx.Client(timeout=_TIMEOUT_S, verify=verify)
 
     def sessions(self) -> Iterator[Session]:
         """The memories, those first that were created first."""
