@@ -5,6 +5,8 @@ Llama models", "Mistral AI models", "Amazon Titan Text models", "Cohere Command 
 "OpenAI models"). A model that is not here is asked with the deployment's own limit, and what it says to that is kept.
 """
 
+from functools import lru_cache
+
 _K = 1_000
 _LENGTHS = (
     # the first that the id begins with counts
@@ -37,6 +39,7 @@ _LENGTHS = (
 )
 
 
+@lru_cache(maxsize=64)  # a deployment asks for one or two, several times a turn
 def context_length(model_id: str) -> int | None:
     """The tokens of a model's context, prompt and answer together; ``None`` where it is not known.
 
