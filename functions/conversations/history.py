@@ -23,6 +23,7 @@ from conversations.windows import Learned
 MOST_SYSTEM_MESSAGES = 50
 """How many of those outside the window are read, one after the other."""
 _LEAST_PAGE, _PAGE, _LARGEST_PAGE = 20, 100, 500
+_NOT_SENT = 4  # of what is read for a window: the answer to the current message, one that shows there is more, and such
 _LOADED_AT_ONCE = 8
 
 
@@ -274,5 +275,5 @@ class _Reader:
 
 
 def _first_page(window: Window) -> int:
-    """How much is read before it is known whether it is enough: a little more than the window asks for."""
-    return _PAGE if window.max_messages is None else min(_PAGE, max(_LEAST_PAGE, window.max_messages + 2))
+    """How much is read before it is known whether it is enough: of a window a little more than it asks for."""
+    return _PAGE if window.max_messages is None else min(_PAGE, max(_LEAST_PAGE, window.max_messages + _NOT_SENT))

@@ -81,7 +81,7 @@ def test_a_long_history_is_read_in_few_calls_and_a_window_reads_no_more_than_it_
 
     assert [call.operation for call in whole] == ["GetItem", *["Query"] * 3]
     assert [call.request["Limit"] for call in whole[1:]] == [100, 500, 401]
-    assert [call.request["Limit"] for call in window[1:]] == [42]
+    assert [call.request["Limit"] for call in window[1:]] == [44]
 
 
 def test_a_turn_with_a_window_reads_no_more_than_it_needs(service: Metered) -> None:
@@ -89,7 +89,7 @@ def test_a_turn_with_a_window_reads_no_more_than_it_needs(service: Metered) -> N
 
     calls = service.calls(lambda: service.turn(conversation_id, text(0, SIZE), text(1, SIZE), window=40))
 
-    assert [call.request["Limit"] for call in calls if call.operation == "Query"] == [42]
+    assert [call.request["Limit"] for call in calls if call.operation == "Query"] == [44]
 
 
 def test_an_append_is_one_read_and_one_transaction_of_little_more_than_its_text(service: Metered) -> None:
