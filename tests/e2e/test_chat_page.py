@@ -16,7 +16,7 @@ from tests.bed.forwarder import Forwarder, Passed, Passing
 from tests.bed.messages import said
 from tests.bed.replies import Hold, Pause, Reply, Text, invalid, text
 from tests.bed.stack import Stack
-from tests.bed.troubling import Troubler, cut
+from tests.bed.troubling import Trouble, Troubler, cut
 from tests.e2e.calls import append, ask, create, followed, messages
 
 pytestmark = pytest.mark.stack
@@ -174,10 +174,11 @@ def test_an_answer_under_way_is_followed_by_whoever_opens_it(
 # Trouble
 
 
-def _excused(answer: Passed) -> Passed:
+def _excused(retry_after_s: int) -> Trouble:
     """As the service itself says that it is busy, to a page of any origin."""
     allowed = [("access-control-allow-origin", "*"), ("access-control-expose-headers", "retry-after")]
-    return Passed(503, [("content-type", "application/json"), ("retry-after", "1"), *allowed], b'{"message": "Busy"}')
+    headers = [("content-type", "application/json"), ("retry-after", str(retry_after_s)), *allowed]
+    return lambda _: Passed(503, headers, b'{"message": "Busy"}')
 
 
 def test_trouble_sends_nothing_twice(page: Page, opens: Opens, stack: Stack, http: httpx.Client) -> None:
@@ -187,7 +188,7 @@ def test_trouble_sends_nothing_twice(page: Page, opens: Opens, stack: Stack, htt
         proxy.upstream = stack.api_url
         opens(path, api=proxy.url)
         page.until(f"{_contains('Hello.')} && document.querySelectorAll('#list li').length")
-        proxy.troubles.extend([_excused, cut])  # both were done
+        proxy.troubles.extend([_excused(1), cut])  # both were done
         _say(page, "Only once")
         page.until(_contains("You said: Only once"))
 
@@ -204,7 +205,7 @@ def test_what_could_not_be_sent_is_kept_and_sent_once(
         proxy.upstream = stack.api_url
         opens(path, api=proxy.url)
         page.until(f"{_contains('Hello.')} && document.querySelectorAll('#list li').length")
-        proxy.troubles.extend([_excused] * 4)
+        proxy.troubles.extend([_excused(0)] * 4)
         _say(page, "Do not lose me")
         page.until("document.querySelector('#problem').checkVisibility()")
         assert page.text("#problem") == "Busy"
