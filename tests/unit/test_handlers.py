@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import snapshot_restore_py
+import snapshot_restore_py  # type: ignore[import-untyped]  # it publishes no types
 
 from conversations.quiet import FaultError
 
