@@ -77,8 +77,9 @@ class PythonFunction(Construct):
             "CONVERSATIONS_TABLE": data.conversations.table_name,
             "BODIES_BUCKET": data.bodies.bucket_name,
             "STAGE": options.stage,
-            "SERVICE_NAME": self.service,
-            "METRICS_NAMESPACE": NAMESPACE,
+            "POWERTOOLS_SERVICE_NAME": self.service,
+            "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
+            "POWERTOOLS_LOG_LEVEL": "INFO",
         }
 
     def _role(self, permissions: Permissions) -> iam.Role:

@@ -4,18 +4,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoSuchRouteError
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
 from api.conversation_routes import ConversationRoutes
 from api.errors import error_body, internal_body, status_of
-from api.identity import Auth, without_service
+from api.identity import SERVICE_PREFIX, Auth, without_service
 from api.memory import Memory
 from api.message_routes import MessageRoutes
-from api.router import Answer, Event, Router
-from api.routes import answer, json_answer
+from api.routes import JSON, answer
 from api.search_routes import SearchRoutes
 from api.turn_routes import TurnRoutes
 from conversations.errors import NotFoundError, ServiceError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.quiet import told_of
 
 RETRY_AFTER_S = 1
@@ -30,38 +32,17 @@ class App:
     """
 
     def __init__(self, memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> None:
-        self.own = _own_routes(memory, status, metrics)
+        self.own = _own_routes(memory, status, logger, metrics)
         self._memory = memory
         self._logger = logger
 
-    def resolve(self, event: Event) -> Answer:
+    def resolve(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """The answer to an event of the HTTP API (payload version 2.0)."""
-        path = str(event.get("rawPath", ""))
-        if is_of_opensearch(path):
+        if is_of_opensearch(str(event.get("rawPath", ""))):
             from api.opensearch.dialect import respond  # noqa: PLC0415 - a cold start does not pay for it
 
             return respond(event, self._memory, self._logger)
-        try:
-            return self._respond(event, without_service(path))
-        except ServiceError as error:
-            return self._known(error, event)
-        except Exception as error:
-            self._logger.error("fault", extra=told_of(error))
-            return answer(500, internal_body(_request_id(event)))
-
-    def _respond(self, event: Event, path: str) -> Answer:
-        found = self.own.find(event["requestContext"]["http"]["method"], path)
-        if found is None:
-            raise NotFoundError("There is no such route.")
-        handler, ids = found
-        return handler(event, **ids)
-
-    def _known(self, error: ServiceError, event: Event) -> Answer:
-        status = status_of(error)
-        extra = {"code": error.code, "status": status}  # its field may be the caller's word
-        self._logger.info("refused", extra=extra)
-        headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
-        return answer(status, error_body(error, _request_id(event)), headers)
+        return self.own.resolve(event, context)
 
 
 def is_of_opensearch(path: str) -> bool:
@@ -70,26 +51,45 @@ def is_of_opensearch(path: str) -> bool:
     return path in ("", "/") or path.startswith("/_")
 
 
-def _own_routes(memory: Memory, status: Mapping[str, str], metrics: Metrics) -> Router:
-    router = Router()
-    ConversationRoutes(router, memory)
-    MessageRoutes(router, memory, metrics)
-    TurnRoutes(router, memory, metrics)
-    SearchRoutes(router, memory)
-    router.add("GET", "/status", lambda _: answer(200, status))
-    router.add("GET", "/openapi.json", lambda _: _document(memory.auth))
-    return router
+def _own_routes(memory: Memory, status: Mapping[str, str], logger: Logger, metrics: Metrics) -> APIGatewayHttpResolver:
+    app = APIGatewayHttpResolver(strip_prefixes=[SERVICE_PREFIX])
+    ConversationRoutes(app, memory)
+    MessageRoutes(app, memory, metrics)
+    TurnRoutes(app, memory, metrics)
+    SearchRoutes(app, memory)
+    app.get("/status")(lambda: answer(200, status))
+    app.get("/openapi.json")(lambda: _document(memory.auth))
+    _answer_errors(app, logger)
+    return app
 
 
-def _document(auth: Auth) -> Answer:
+def _document(auth: Auth) -> Response[str]:
     """This API as OpenAPI; public, so that tools can read it."""
     from api.openapi.document import document_text  # noqa: PLC0415 - a cold start does not pay for it
 
-    return json_answer(200, document_text(auth))
+    return Response(status_code=200, content_type=JSON, body=document_text(auth))
 
 
-def _request_id(event: Event) -> str:
-    return str(event["requestContext"].get("requestId"))
+def _answer_errors(app: APIGatewayHttpResolver, logger: Logger) -> None:
+    def request_id() -> str:
+        return str(app.current_event.request_context.request_id)
+
+    def known(error: ServiceError) -> Response[str]:
+        status = status_of(error)
+        logger.info("refused", extra={"code": error.code, "status": status})  # its field may be the caller's word
+        headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
+        return answer(status, error_body(error, request_id()), headers)
+
+    def unrouted(_: NoSuchRouteError) -> Response[str]:
+        return answer(404, error_body(NotFoundError("There is no such route."), request_id()))
+
+    def fault(error: Exception) -> Response[str]:
+        logger.error("fault", extra=told_of(error))
+        return answer(500, internal_body(request_id()))
+
+    app.exception_handler(ServiceError)(known)
+    app.exception_handler(Exception)(fault)
+    app.not_found(unrouted)
 
 
 def log_keys(event: Mapping[str, Any]) -> dict[str, str]:

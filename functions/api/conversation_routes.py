@@ -1,10 +1,11 @@
 """Routes of conversations."""
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
 from api import parameters
 from api.errors import ForbiddenError
 from api.identity import LONGEST_OWNER_BYTES, is_owner
 from api.memory import Memory
-from api.router import Answer, Event, Router
 from api.routes import Request, Routes, answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
 from api.wire import conversation_json, conversation_size
@@ -24,23 +25,23 @@ _ROOM = Room(conversation_size, LARGEST_ESCAPED_BYTES)
 class ConversationRoutes(Routes):
     """Create, list, read, change and delete conversations."""
 
-    def __init__(self, router: Router, memory: Memory) -> None:
-        super().__init__(memory)
-        router.add("POST", "/conversations", self.create)
-        router.add("GET", "/conversations", self.page)
-        router.add("GET", "/conversations/<conversation_id>", self.get)
-        router.add("PATCH", "/conversations/<conversation_id>", self.change)
-        router.add("DELETE", "/conversations/<conversation_id>", self.delete)
-        router.add("POST", "/conversations/delete", self.delete_many)
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory) -> None:
+        super().__init__(app, memory)
+        app.post("/conversations")(self.create)
+        app.get("/conversations")(self.page)
+        app.get("/conversations/<conversation_id>")(self.get)
+        app.patch("/conversations/<conversation_id>")(self.change)
+        app.delete("/conversations/<conversation_id>")(self.delete)
+        app.post("/conversations/delete")(self.delete_many)
 
-    def create(self, event: Event) -> Answer:
-        request = self.request(event)
+    def create(self) -> Response[str]:
+        request = self.request()
         new = parameters.new_conversation(request.body, owner=request.caller.owner, key=request.key)
         conversation, is_new = create(self.memory.store, self.memory.clock, new)
         return answer(201 if is_new else 200, conversation_json(conversation))
 
-    def page(self, event: Event) -> Answer:
-        request = self.request(event, "limit", "cursor", "sessionId", "owner")
+    def page(self) -> Response[str]:
+        request = self.request("limit", "cursor", "sessionId", "owner")
         owner = _listed_owner(request)
         limit, cursor = parameters.limit(request.query), request.query.get("cursor")
         store, clock = self.memory.store, self.memory.clock
@@ -52,8 +53,8 @@ class ConversationRoutes(Routes):
             found, following = list_conversations(store, clock, owner=owner, limit=limit, cursor=cursor, room=_ROOM)
         return answer(200, {"conversations": [conversation_json(c) for c in found], "nextCursor": following})
 
-    def get(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def get(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         conversation = read_head(
             self.memory.store,
             self.memory.clock,
@@ -63,8 +64,8 @@ class ConversationRoutes(Routes):
         )
         return answer(200, conversation_json(conversation))
 
-    def change(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def change(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         changed = change(
             self.memory.store,
             self.memory.clock,
@@ -74,13 +75,13 @@ class ConversationRoutes(Routes):
         )
         return answer(200, conversation_json(changed))
 
-    def delete(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def delete(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         delete(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
         return no_content()
 
-    def delete_many(self, event: Event) -> Answer:
-        request = self.request(event)
+    def delete_many(self) -> Response[str]:
+        request = self.request()
         body, owner, key = request.body, request.caller.owner, request.key
         outcome = delete_many(
             self.memory.store,

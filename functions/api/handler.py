@@ -6,8 +6,12 @@ gc.disable()  # what is loaded stays: looking for garbage in it would cost a col
 
 import os
 import random
+import warnings
 from pathlib import Path
 from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from api.app import App, log_keys
 from api.invoker import LambdaInvoker
@@ -17,17 +21,17 @@ from api.settings import ApiSettings
 from conversations import VERSION
 from conversations.clients import Clients
 from conversations.clock import SystemClock
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.recall import SearchedRecall
 from conversations.registration import registered_tools
+
+warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
 
 _settings = ApiSettings.from_env(os.environ)
 _clients = Clients()
 _clock = SystemClock()
 _store = _clients.store(_settings.store, _clock)
-_logger = Logger(os.environ["SERVICE_NAME"], _clock)
-_metrics = Metrics(os.environ["METRICS_NAMESPACE"], os.environ["SERVICE_NAME"], _clock)
+_logger = Logger()
+_metrics = Metrics()
 _searches = Searches()
 _app = App(
     Memory(
@@ -56,12 +60,12 @@ gc.freeze()  # nor is it looked through later
 gc.enable()
 
 
-@_metrics.written()
+@_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of the HTTP API (payload version 2.0)."""
-    _logger.begin(context.aws_request_id, os.environ.get("_X_AMZN_TRACE_ID"))
-    _logger.append_keys(**log_keys(event))
-    answer = _app.resolve(event)
+    _logger.clear_state()  # what an earlier invocation was about
+    _logger.append_keys(request_id=context.aws_request_id, **log_keys(event))
+    answer = _app.resolve(event, context)
     if lost := _store.take_lost_pins():
-        _metrics.count("LostPins", lost)
+        _metrics.add_metric("LostPins", MetricUnit.Count, lost)
     return answer

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
 from api import parameters
 from api.memory import Memory
-from api.router import Answer, Event, Router
 from api.routes import Routes, answer, json_answer, no_content
 from api.strict_json import LARGEST_ESCAPED_BYTES
 from api.wire import Shown, check_can_be_given_back, history_text, message_json
@@ -16,7 +18,6 @@ from conversations.changing import clear
 from conversations.errors import InvalidRequestError
 from conversations.history import read_history
 from conversations.history_query import HistoryQuery
-from conversations.metrics import Metrics
 from conversations.model import Draft
 from conversations.reading import Room, read_page
 from conversations.tools import refuse_registered
@@ -28,17 +29,17 @@ _ROUTE = "messages"
 class MessageRoutes(Routes):
     """Append, page, read and clear messages; show the history."""
 
-    def __init__(self, router: Router, memory: Memory, metrics: Metrics) -> None:
-        super().__init__(memory)
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
+        super().__init__(app, memory)
         self._metrics = metrics
-        router.add("POST", "/conversations/<conversation_id>/messages", self.append)
-        router.add("GET", "/conversations/<conversation_id>/messages", self.page)
-        router.add("DELETE", "/conversations/<conversation_id>/messages", self.clear)
-        router.add("GET", "/conversations/<conversation_id>/messages/<message_id>", self.get)
-        router.add("GET", "/conversations/<conversation_id>/history", self.history)
+        app.post("/conversations/<conversation_id>/messages")(self.append)
+        app.get("/conversations/<conversation_id>/messages")(self.page)
+        app.delete("/conversations/<conversation_id>/messages")(self.clear)
+        app.get("/conversations/<conversation_id>/messages/<message_id>")(self.get)
+        app.get("/conversations/<conversation_id>/history")(self.history)
 
-    def append(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def append(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         body = request.body
         local = parameters.local_id(_ROUTE, request.key)
         is_batch = "messages" in body
@@ -54,8 +55,8 @@ class MessageRoutes(Routes):
         shown = [message_json(message) for message in messages]
         return answer(201, {"messages": shown} if is_batch else shown[0])
 
-    def page(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event, "order", "limit", "cursor")
+    def page(self, conversation_id: str) -> Response[str]:
+        request = self.request("order", "limit", "cursor")
         order, limit = parameters.order(request.query), parameters.limit(request.query)
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
@@ -72,8 +73,8 @@ class MessageRoutes(Routes):
         self._count_repairs(page.repairs)
         return json_answer(200, shown.page(page))
 
-    def get(self, event: Event, conversation_id: str, message_id: str) -> Answer:
-        request = self.request(event)
+    def get(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request()
         _, message = read_message(
             self.memory.store,
             self.memory.clock,
@@ -83,13 +84,13 @@ class MessageRoutes(Routes):
         )
         return answer(200, message_json(message))
 
-    def clear(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def clear(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         clear(self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id)
         return no_content()
 
-    def history(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event, "currentMessageId", "maxMessages", "maxTokens", "recall")
+    def history(self, conversation_id: str) -> Response[str]:
+        request = self.request("currentMessageId", "maxMessages", "maxTokens", "recall")
         query = self._history_query(request.query)
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id
@@ -113,7 +114,7 @@ class MessageRoutes(Routes):
 
     def _count_repairs(self, repairs: int) -> None:
         if repairs:
-            self._metrics.count("FallbackReads", repairs)
+            self._metrics.add_metric("FallbackReads", MetricUnit.Count, repairs)
 
 
 def _batch(body: Mapping[str, Any], local: str) -> Sequence[Draft]:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
 from api import parameters
 from api.identity import Caller, identify
 from api.memory import Memory
-from api.router import Answer, Event
 from api.strict_json import read_object
 from conversations.codec import to_json
 
@@ -21,7 +22,7 @@ class Request:
     caller: Caller
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    event: Event
+    event: Mapping[str, Any]
 
     @property
     def body(self) -> dict[str, Any]:
@@ -35,37 +36,35 @@ class Request:
 
 
 class Routes:
-    """A group of routes, whose handlers each take an event."""
+    """A group of routes on one resolver."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory) -> None:
+        self.app = app
         self.memory = memory
 
-    def request(self, event: Event, *known_parameters: str) -> Request:
-        """The request of an event, which may have these query parameters and no others.
+    def request(self, *known_parameters: str) -> Request:
+        """The request in hand, which may have these query parameters and no others.
 
         Raises:
             UnauthorizedError, InvalidRequestError: see ``identity.identify`` and ``parameters.known_parameters``.
         """
-        caller = identify(event, self.memory.auth)
-        query = event.get("queryStringParameters") or {}
+        event = self.app.current_event
+        caller = identify(event.raw_event, self.memory.auth)
+        query = event.query_string_parameters or {}
         parameters.known_parameters(query, *known_parameters)
-        return Request(caller, query, event.get("headers") or {}, event)
+        return Request(caller, query, event.headers, event.raw_event)
 
 
-def answer(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
+def answer(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response[str]:
     """An answer in JSON that is not ASCII-escaped."""
     return json_answer(status, to_json(body), headers)
 
 
-def json_answer(status: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
+def json_answer(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response[str]:
     """An answer whose JSON is written already."""
-    return _answer(status, text, {"Content-Type": JSON, **(headers or {})})
+    return Response(status_code=status, content_type=JSON, body=text, headers=dict(headers or {}))
 
 
-def no_content() -> Answer:
+def no_content() -> Response[str]:
     """An answer that says by its status alone that it is done."""
-    return _answer(204, "", {})
-
-
-def _answer(status: int, text: str, headers: Mapping[str, str]) -> Answer:
-    return {"statusCode": status, "headers": dict(headers), "body": text, "isBase64Encoded": False}
+    return Response(status_code=204, body="")

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
 from api import parameters
 from api.memory import Memory
-from api.router import Answer, Event, Router
 from api.routes import Routes, answer
 from api.strict_json import LARGEST_ESCAPED_BYTES, escaped_size
 from api.wire import message_json
@@ -25,12 +26,12 @@ _LONGEST_MARKED = 100_000
 class SearchRoutes(Routes):
     """Search a conversation."""
 
-    def __init__(self, router: Router, memory: Memory) -> None:
-        super().__init__(memory)
-        router.add("GET", "/conversations/<conversation_id>/search", self.search)
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory) -> None:
+        super().__init__(app, memory)
+        app.get("/conversations/<conversation_id>/search")(self.search)
 
-    def search(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event, "q", "limit")
+    def search(self, conversation_id: str) -> Response[str]:
+        request = self.request("q", "limit")
         body = _request_body(_query(request.query), parameters.limit(request.query))
         head = read_head(
             self.memory.store, self.memory.clock, owner=request.caller.scope, conversation_id=conversation_id

@@ -1,13 +1,14 @@
 """Routes of turns: ask for an answer, and follow it."""
 
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
 from api import parameters
 from api.memory import Memory
-from api.router import Answer, Event, Router
 from api.routes import Routes, answer
 from api.wire import check_can_be_given_back, message_json, turn_json
 from conversations.appending import Appending
 from conversations.asking import ask, follow
-from conversations.metrics import Metrics
 from conversations.tools import refuse_registered
 from conversations.turn_controls import ask_again, cancel
 from conversations.turns import Question
@@ -20,16 +21,16 @@ MOST_CHARACTERS = 10_000_000
 class TurnRoutes(Routes):
     """Start, follow, cancel and ask again."""
 
-    def __init__(self, router: Router, memory: Memory, metrics: Metrics) -> None:
-        super().__init__(memory)
+    def __init__(self, app: APIGatewayHttpResolver, memory: Memory, metrics: Metrics) -> None:
+        super().__init__(app, memory)
         self._metrics = metrics
-        router.add("POST", "/conversations/<conversation_id>/turns", self.start)
-        router.add("GET", "/conversations/<conversation_id>/turns/<message_id>", self.follow)
-        router.add("POST", "/conversations/<conversation_id>/turns/<message_id>", self.ask_again)
-        router.add("DELETE", "/conversations/<conversation_id>/turns/<message_id>", self.cancel)
+        app.post("/conversations/<conversation_id>/turns")(self.start)
+        app.get("/conversations/<conversation_id>/turns/<message_id>")(self.follow)
+        app.post("/conversations/<conversation_id>/turns/<message_id>")(self.ask_again)
+        app.delete("/conversations/<conversation_id>/turns/<message_id>")(self.cancel)
 
-    def start(self, event: Event, conversation_id: str) -> Answer:
-        request = self.request(event)
+    def start(self, conversation_id: str) -> Response[str]:
+        request = self.request()
         body = request.body
         local = parameters.local_id(_ROUTE, request.key)
         draft = parameters.turn_draft(body, local=local)
@@ -39,25 +40,25 @@ class TurnRoutes(Routes):
         request_hash = parameters.request_hash(_ROUTE, body)
         asked = Appending(request.caller.scope, conversation_id, [draft], request_hash, keyed)
         message, turn = ask(self.memory.store, self.memory.clock, self.memory.invoker, asked)
-        self._metrics.count("TurnsAsked")
+        self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
         return answer(202, {"message": message_json(message), "turn": turn_json(turn)})
 
-    def ask_again(self, event: Event, conversation_id: str, message_id: str) -> Answer:
-        request = self.request(event)
+    def ask_again(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request()
         parameters.known_members(request.body, frozenset())
         question = Question(conversation_id, message_id, request.caller.scope)
         memory = self.memory
         message, turn = ask_again(memory.store, memory.clock, memory.invoker, question, key=request.key)
-        self._metrics.count("TurnsAsked")
+        self._metrics.add_metric("TurnsAsked", MetricUnit.Count, 1)
         return answer(202, {"message": message_json(message), "turn": turn_json(turn)})
 
-    def cancel(self, event: Event, conversation_id: str, message_id: str) -> Answer:
-        request = self.request(event)
+    def cancel(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request()
         question = Question(conversation_id, message_id, request.caller.scope)
         return answer(200, {"turn": turn_json(cancel(self.memory.store, self.memory.clock, question))})
 
-    def follow(self, event: Event, conversation_id: str, message_id: str) -> Answer:
-        request = self.request(event, "wait", "after")
+    def follow(self, conversation_id: str, message_id: str) -> Response[str]:
+        request = self.request("wait", "after")
         turn, message = follow(
             self.memory.store,
             self.memory.clock,

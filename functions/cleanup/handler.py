@@ -7,22 +7,26 @@ import gc
 gc.disable()  # what is loaded stays: looking for garbage in it would cost a cold start a fourteenth
 
 import os
+import warnings
 from typing import Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from cleanup.queue import SqsQueue
 from cleanup.settings import CleanupSettings
 from cleanup.worker import Worker
 from conversations.clients import Clients
 from conversations.clock import SystemClock
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.quiet import quietly
+
+warnings.filterwarnings("ignore", "No application metrics to publish")  # stream records have none
 
 _settings = CleanupSettings.from_env(os.environ)
 _clients = Clients()
 _clock = SystemClock()
-_logger = Logger(os.environ["SERVICE_NAME"], _clock)
-_metrics = Metrics(os.environ["METRICS_NAMESPACE"], os.environ["SERVICE_NAME"], _clock)
+_logger = Logger()
+_metrics = Metrics()
 _worker = Worker(
     store=_clients.store(_settings.store, _clock),
     remains=_clients.remains(_settings.store, _clock),
@@ -36,10 +40,11 @@ gc.freeze()  # nor is it looked through later
 gc.enable()
 
 
-@_metrics.written()
+@_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Hands over a batch of the stream, or works on a batch of the queue."""
-    _logger.begin(context.aws_request_id, os.environ.get("_X_AMZN_TRACE_ID"))
+    _logger.clear_state()  # what an earlier invocation was about
+    _logger.append_keys(request_id=context.aws_request_id)
     with quietly(_logger):
         records = event["Records"]
         if records[0]["eventSource"] == "aws:dynamodb":

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
 from cleanup.tasks import from_message, news_in, to_message
 from conversations.cleaning import Cleaned, Remains, Task, bury_removed, clean
 from conversations.clock import Clock
 from conversations.errors import BusyError, InvalidRequestError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.store import Store
 
 RESERVE_NS = 15_000_000_000
@@ -80,8 +81,8 @@ class Worker:
 
     def _report(self, task: Task, cleaned: Cleaned) -> None:
         is_complete = cleaned.next_chain is None
-        self.metrics.count("ConversationsCleaned", int(is_complete))
-        self.metrics.count("ItemsRemoved", cleaned.items)
+        self.metrics.add_metric("ConversationsCleaned", MetricUnit.Count, int(is_complete))
+        self.metrics.add_metric("ItemsRemoved", MetricUnit.Count, cleaned.items)
         extra = {"conversation_id": task.conversation_id, "items": cleaned.items, "objects": cleaned.objects}
         self.logger.info("cleaned" if is_complete else "cleaned in part", extra=extra)
 

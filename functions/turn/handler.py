@@ -5,16 +5,18 @@ import gc
 gc.disable()  # what is loaded stays: looking for garbage in it would cost a cold start a fourteenth
 
 import os
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.clock import SystemClock
 from conversations.lambda_tools import LambdaTools
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.quiet import quietly
 from conversations.recall import SearchedRecall
 from conversations.registration import registered_tools
@@ -25,11 +27,13 @@ from turn.worker import Worker, time_to_give_up
 if TYPE_CHECKING:
     from turn.appsync.worker import AppSyncWorker
 
+warnings.filterwarnings("ignore", "No application metrics to publish")  # many requests have none
+
 _settings = TurnSettings.from_env(os.environ)
 _clients = Clients()
 _clock = SystemClock()
-_logger = Logger(os.environ["SERVICE_NAME"], _clock)
-_metrics = Metrics(os.environ["METRICS_NAMESPACE"], os.environ["SERVICE_NAME"], _clock)
+_logger = Logger()
+_metrics = Metrics()
 _model = BedrockModel(_clients.model)
 _toolbox = LambdaTools(registered_tools(Path(__file__).parent.parent), _clients.tools)
 _worker = Worker(
@@ -47,10 +51,11 @@ gc.freeze()  # nor is it looked through later
 gc.enable()
 
 
-@_metrics.written()
+@_metrics.log_metrics
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers the message of a descriptor or of an event of AppSync, or gives up a batch of the failure queue."""
-    _logger.begin(context.aws_request_id, os.environ.get("_X_AMZN_TRACE_ID"))
+    _logger.clear_state()  # what an earlier invocation was about
+    _logger.append_keys(request_id=context.aws_request_id)
     with quietly(_logger):
         if isinstance(event, dict) and "Records" in event:
             return _worker.give_up(event["Records"])

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+
 from conversations.answering import Answered
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 
 _METRICS = {"complete": "TurnsCompleted", "failed": "TurnsFailed", "superseded": "TurnsSuperseded"}
 _TOKENS = (("inputTokens", "InputTokens"), ("outputTokens", "OutputTokens"))
@@ -21,13 +22,13 @@ class Reports:
         """How an attempt ended, and what it took."""
         self.count(answered.outcome)
         if answered.repairs:
-            self.metrics.count("FallbackReads", answered.repairs)
+            self.metrics.add_metric("FallbackReads", MetricUnit.Count, answered.repairs)
         for name, metric in _TOKENS:
             if name in answered.usage:
-                self.metrics.count(metric, answered.usage[name])
+                self.metrics.add_metric(metric, MetricUnit.Count, answered.usage[name])
         extra = {"outcome": answered.outcome, "attempt": answered.attempt, "code": answered.error_code}
         self.logger.info("answered", extra=extra)
 
     def count(self, outcome: str) -> None:
         """A turn that ended so."""
-        self.metrics.count(_METRICS[outcome])
+        self.metrics.add_metric(_METRICS[outcome], MetricUnit.Count, 1)

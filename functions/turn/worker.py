@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
 from conversations import turns
 from conversations.answering import Answered, Asking, answer
 from conversations.attempt import StoredAttempt
@@ -12,8 +15,6 @@ from conversations.clock import Clock
 from conversations.errors import LeasedError, NotFoundError, ServiceError, SupersededError
 from conversations.history_query import HistoryQuery
 from conversations.language_model import Model
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.recall import Recall
 from conversations.store import Store
 from conversations.tool_use import EMPTY, Toolbox

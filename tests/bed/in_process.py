@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 from urllib.parse import urlencode
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
 from api.app import App
 from api.identity import Auth
 from api.memory import Memory
 from api.searches import Searches
 from conversations.clock import Clock
 from conversations.errors import BusyError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.recall import SearchedRecall
 from conversations.registration import RegisteredTool
 from conversations.store import Store
@@ -44,6 +45,10 @@ class Invocations:
         if self.is_down:
             raise BusyError("down")
         self.descriptors.append(descriptor)
+
+
+class _Context:
+    aws_request_id = "request"
 
 
 class Api:
@@ -131,7 +136,7 @@ class Api:
             "body": text,
             "isBase64Encoded": is_base64,
         }
-        return self.app.resolve(json.loads(json.dumps(event)))
+        return self.app.resolve(json.loads(json.dumps(event)), _Context())
 
     def create(self, **members: Any) -> str:
         """A new conversation's id."""

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
+
 from conversations.clock import NANOSECONDS, SystemClock
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.dynamodb_meter import Call, DynamoDBMeter
 from tests.bed.in_process import Api
 from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
@@ -111,8 +112,8 @@ def metered(endpoint_url: str) -> Iterator[Metered]:
     with DynamoDBMeter(counts_reads=True) as meter, bed(endpoint_url, clock=clock) as direct:
         meter.upstream = endpoint_url
         store = direct.store_through(meter.url)
-        model, logger = PlayedModel(), Logger("bench", stream=io.StringIO())
-        worker = Worker(store, clock, model, SETTINGS, logger, Metrics("bench", "bench"))
+        model, logger = PlayedModel(), Logger(service="bench", stream=io.StringIO())
+        worker = Worker(store, clock, model, SETTINGS, logger, Metrics(namespace="bench", service="bench"))
         yield Metered(direct, Api(store, clock), meter, model, worker)
 
 

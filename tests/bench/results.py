@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.bench.measuring import Count, Measured
 
-_VERSIONS = ("botocore", "ministack")
+_VERSIONS = ("botocore", "aws-lambda-powertools", "ministack")
 Document = dict[str, Any]
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import boto3
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from cleanup.worker import Worker as Cleaner
 from conversations import appending, turns
@@ -20,8 +22,6 @@ from conversations.dynamo import DynamoStore
 from conversations.dynamo import Tables as TableNames
 from conversations.dynamo_cleaning import DynamoRemains
 from conversations.errors import ServiceError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.model import Draft
 from conversations.traces import NewTrace, add_trace
 from tests.bed.audited import assert_sound
@@ -72,6 +72,7 @@ def cleanup(
     worker = Cleaner(store, remains, clock, MemoryQueue(bodies), Logger(service="test"), metrics)
     streams = boto3.client("dynamodbstreams", endpoint_url=dynamodb.meta.endpoint_url)
     yield Cleanup(worker, dynamodb, streams, s3, tables, bodies)
+    metrics.clear_metrics()
 
 
 def _texts(api: Api, conversation_id: str) -> list[str]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import boto3
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from botocore.config import Config
 from botocore.exceptions import FlexibleChecksumError, IncompleteReadError, ResponseStreamingError
 from botocore.response import StreamingBody
@@ -24,8 +26,6 @@ from conversations.dynamo import Tables as TableNames
 from conversations.dynamo_cleaning import DynamoRemains
 from conversations.errors import BusyError, LeasedError, ModelError
 from conversations.interactions import NewInteraction, add_interaction, read_interaction
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.objects import Objects
 from conversations.traces import NewTrace, add_trace
 from tests.bed.audited import assert_sound

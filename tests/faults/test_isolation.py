@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from conversations.dynamo import DynamoStore
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.in_process import Answer, Api
 from tests.bed.messages import said
 from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel

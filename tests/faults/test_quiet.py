@@ -1,17 +1,18 @@
 """No log line holds what somebody said, a name that they gave, a token or a key: all that is sent is marked."""
 
 import io
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from api.app import log_keys
 from conversations.dynamo import DynamoStore
 from conversations.errors import ModelError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.in_process import Api
 from tests.bed.messages import said
 from tests.bed.opensearch import ROOT, Cluster
@@ -40,11 +41,14 @@ BODIES: list[tuple[str, str, Any]] = [
 RAW = [f'{{"{MARK}": ', f'{{"role": "{MARK}", "role": 1}}', f'"{MARK}"', f'{{"metadata": {{"{MARK}": 1e999}}}}']
 
 
+_numbers = itertools.count()  # loggers of one service write where the first did
+
+
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """All that the functions log."""
     stream = io.StringIO()
-    logger = Logger(service="quiet", stream=stream)
+    logger = Logger(service=f"quiet-{next(_numbers)}", stream=stream, level="DEBUG")
     monkeypatch.setattr("tests.bed.in_process.Logger", lambda **_: logger)
     yield stream
 

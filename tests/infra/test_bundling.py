@@ -111,7 +111,8 @@ def test_a_failing_installation_says_what_pip_said(functions: Path, tmp_path: Pa
 
 
 def test_a_bundle_holds_the_functions_and_their_requirements_only(bundle: Path) -> None:
-    libraries = {"botocore", "dateutil", "fastjsonschema", "jmespath", "six", "urllib3"}
+    libraries = {"aws_lambda_powertools", "botocore", "dateutil", "fastjsonschema", "jmespath", "six", "urllib3"}
+    libraries.add("typing_extensions")
     top = {path.stem for path in bundle.iterdir() if not path.name.endswith((".dist-info", "__pycache__"))}
     assert top == {*PACKAGES, *libraries}
 
@@ -166,6 +167,15 @@ def test_clients_made_from_a_bundle_work(bundle: Path) -> None:
     """Requests are built, signed and sent to their endpoints, and answers and errors are parsed."""
     script = (Path(__file__).parent / "use_clients.py").read_text()
     assert _run(bundle, script, environment={**LAMBDA, **CREDENTIALS}) == "worked\n"
+
+
+def test_powertools_work_from_a_bundle(bundle: Path) -> None:
+    script = """
+        from aws_lambda_powertools import Logger, Metrics
+        from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
+        Logger(service="s").info("logged")
+    """
+    assert json.loads(_run(bundle, script, environment=LAMBDA))["message"] == "logged"
 
 
 @pytest.mark.parametrize("name", [name for name in HANDLERS if importlib.util.find_spec(f"{name}.handler")])

@@ -41,7 +41,8 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
         "CONVERSATIONS_TABLE": "Conversations",
         "BODIES_BUCKET": "Bodies",
         "STAGE": "dev2",
-        "METRICS_NAMESPACE": "ConversationMemory",
+        "POWERTOOLS_METRICS_NAMESPACE": "ConversationMemory",
+        "POWERTOOLS_LOG_LEVEL": "INFO",
     }
     history = {
         "SYSTEM_PROMPT": "Be brief.",
@@ -52,7 +53,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     assert deployment.environment("ApiFunction") == {
         **everyone,
         **history,
-        "SERVICE_NAME": "conversation-memory-api",
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-api",
         "AUTH": "jwt",
         "TURN_FUNCTION": "TurnsTurnFunction",
         "MESSAGE_UPDATED_TIME": "true",
@@ -60,7 +61,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     assert deployment.environment("TurnsTurnFunction") == {
         **everyone,
         **history,
-        "SERVICE_NAME": "conversation-memory-turn",
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-turn",
         "GRAPHQL_HOSTS": "api.example.com",
         "TOOL_ROUNDS": "10",
         "MODEL_FIELDS": '{"top_k":5}',
@@ -69,7 +70,7 @@ def test_environment_is_what_the_functions_read(synthesise: Synthesise) -> None:
     }
     assert deployment.environment("CleanupFunction") == {
         **everyone,
-        "SERVICE_NAME": "conversation-memory-cleanup",
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-cleanup",
         "CLEANUP_QUEUE_URL": "CleanupQueue",
     }
 

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +18,6 @@ from conversations.amending import InteractionChange, change_interaction
 from conversations.dynamo import DynamoStore
 from conversations.errors import ForeignError, InvalidRequestError, MessageNotFoundError, TooLargeError
 from conversations.interactions import Interaction, NewInteraction, add_interaction, interactions, read_interaction
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.model import Trace
 from conversations.notes import MOST_NAMED
 from conversations.traces import NewTrace, add_trace, traces

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations.errors import ModelError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.in_process import Answer, Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import said

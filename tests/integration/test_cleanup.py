@@ -11,6 +11,8 @@ from typing import Any
 
 import boto3
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from botocore.awsrequest import AWSResponse
 
 from cleanup.worker import Worker
@@ -18,8 +20,6 @@ from conversations import dynamo_cleaning
 from conversations.dynamo import DynamoStore
 from conversations.dynamo import Tables as TableNames
 from conversations.dynamo_cleaning import DynamoRemains
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.model import Message, Trace
 from conversations.traces import NewTrace, add_trace
 from tests.bed.cleanup import PLENTY_MS, Cleanup, MemoryQueue, Populate
@@ -56,6 +56,7 @@ def cleanup(
     metrics = Metrics("test", "test")
     worker = Worker(store, remains, clock, MemoryQueue(bodies), Logger(service="test"), metrics)
     yield Cleanup(worker, dynamodb, streams, s3, tables, bodies)
+    metrics.clear_metrics()  # all instances share them
 
 
 @pytest.fixture
@@ -580,8 +581,8 @@ def test_the_function_takes_the_stream_to_the_queue_and_works_on_the_queue(
         "CONVERSATIONS_TABLE": cleanup.tables.conversations,
         "BODIES_BUCKET": cleanup.tables.bodies,
         "CLEANUP_QUEUE_URL": queue_url,
-        "METRICS_NAMESPACE": "ConversationMemory",
-        "SERVICE_NAME": "conversation-memory-cleanup",
+        "POWERTOOLS_METRICS_NAMESPACE": "ConversationMemory",
+        "POWERTOOLS_SERVICE_NAME": "conversation-memory-cleanup",
         "AWS_ENDPOINT_URL": dynamodb_endpoint,
     }
     for name, value in environment.items():
@@ -601,7 +602,7 @@ def test_the_function_takes_the_stream_to_the_queue_and_works_on_the_queue(
     assert "Secret" not in logged + message["Body"]
     lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
     (metrics,) = [line for line in lines if "ItemsRemoved" in line]
-    assert (metrics["ConversationsCleaned"], metrics["ItemsRemoved"]) == (1, 5)
+    assert (metrics["ConversationsCleaned"], metrics["ItemsRemoved"]) == ([1.0], [5.0])
     (told,) = [line for line in lines if line.get("message") == "cleaned"]
     assert (told["conversation_id"], told["items"], told["objects"]) == (conversation_id, 5, 2)
 

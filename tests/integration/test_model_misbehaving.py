@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.clock import NANOSECONDS
 from conversations.errors import ModelUnavailableError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations import turns
 from conversations.dynamo import DynamoStore
 from conversations.errors import SupersededError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.model import Draft
 from tests.bed.faults import answering, fail_first, write_and_hang_up
 from tests.bed.in_process import Api

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations.lambda_tools import LambdaTools
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.recall import MOST_TOKENS, SearchedRecall
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations import answering
 from conversations.amending import InteractionChange, change_interaction
 from conversations.errors import InputTooLongError, ModelUnavailableError
 from conversations.lambda_tools import LambdaTools
 from conversations.language_model import ModelRequest
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.registration import RegisteredTool
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore

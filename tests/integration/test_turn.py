@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations import turns
 from conversations.clock import NANOSECONDS
 from conversations.dynamo import DynamoStore
 from conversations.errors import LeasedError, ModelError, ModelUnavailableError
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.faults import fail_first, service_error
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 
 from conversations.bedrock import BedrockModel
 from conversations.clients import Clients
 from conversations.lambda_tools import LambdaTools
 from conversations.language_model import Features
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.in_process import Api
 from tests.bed.lagging import LaggingStore
 from tests.bed.messages import complaints, said, tool_result

@@ -33,7 +33,8 @@ ENVIRONMENT = {
     "GUARDRAIL": "",
     "CACHE_POINTS": "",
     "CLEANUP_QUEUE_URL": "http://localhost/queue",
-    "METRICS_NAMESPACE": "test",
+    "POWERTOOLS_METRICS_NAMESPACE": "test",
+    "POWERTOOLS_LOG_LEVEL": "INFO",
 }
 EVENTS: dict[str, dict[str, Any]] = {
     "api": {
@@ -58,10 +59,12 @@ class _Context:
 
 
 @contextmanager
-def _handler(part: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def _handler(part: str, monkeypatch: pytest.MonkeyPatch, service: str = "warm") -> Iterator[Any]:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SERVICE_NAME", f"warm-{part}")
+    monkeypatch.setenv(
+        "POWERTOOLS_SERVICE_NAME", f"{service}-{part}"
+    )  # loggers of one service write where the first did
     try:
         yield importlib.import_module(f"{part}.handler")
     finally:
@@ -114,7 +117,7 @@ def _repeat_the_secret(*_: Any) -> None:
 def test_a_fault_is_told_by_its_kind_and_place_and_not_in_its_words(
     part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with _handler(part, monkeypatch) as handler:
+    with _handler(part, monkeypatch, "faulty") as handler:
         worker = handler._worker
         replaced = type("Worker", (), {"give_up": _repeat_the_secret, "clean": _repeat_the_secret})()
         monkeypatch.setattr(handler, "_worker", replaced)

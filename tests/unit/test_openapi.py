@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import api.errors
@@ -16,7 +17,6 @@ from api.errors import status_of
 from api.identity import Auth
 from api.openapi.content import CONTENT_SCHEMAS
 from api.openapi.document import document
-from api.router import Router
 from conversations.clock import SystemClock
 from conversations.errors import ServiceError
 from tests.bed.documented import operation, resolved_document
@@ -32,11 +32,11 @@ def _api(auth: Auth) -> Api:
     return Api(cast(Any, None), SystemClock(), auth=auth)
 
 
-def _routes(router: Router) -> set[tuple[str, str]]:
+def _routes(app: APIGatewayHttpResolver) -> set[tuple[str, str]]:
     """Method and path of every route, with the parameters' names as the document writes them."""
     return {
         (route.method.lower(), re.sub(r"<(\w+)>", lambda name: f"{{{_camel_case(name[1])}}}", route.path))
-        for route in router.routes
+        for route in (*app._static_routes, *app._dynamic_routes)
     }
 
 

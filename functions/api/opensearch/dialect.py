@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from aws_lambda_powertools.logging import Logger
+
 from api.identity import Caller, identify, without_service
 from api.memory import Memory
 from api.opensearch import rendering
@@ -11,7 +13,6 @@ from api.opensearch.rendering import Shown
 from api.opensearch.requests import Request
 from api.opensearch.routes import find
 from conversations.errors import ServiceError
-from conversations.logs import Logger
 from conversations.quiet import told_of
 
 

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from aws_lambda_powertools.logging import Logger
+
 from conversations import tokens
 from conversations.arrange import Window
 from conversations.clock import NANOSECONDS, Clock
@@ -12,7 +14,6 @@ from conversations.content import TOOL_USE
 from conversations.errors import ServiceError
 from conversations.history import History
 from conversations.language_model import Event
-from conversations.logs import Logger
 from conversations.model import Block
 from conversations.said import Answer, Said
 from conversations.tool_use import Tool

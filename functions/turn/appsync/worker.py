@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import Any
 
+from aws_lambda_powertools.logging import Logger
 from urllib3 import PoolManager
 
 from conversations.answering import PAUSES_S, Answered, Asking, answer
@@ -17,7 +18,6 @@ from conversations.arrange import WHOLE
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ModelUnavailableError, ServiceError
 from conversations.language_model import Model
-from conversations.logs import Logger
 from conversations.quiet import told_of
 from conversations.tool_use import EMPTY, Tool, Toolbox
 from conversations.turns import Question

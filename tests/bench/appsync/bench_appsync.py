@@ -8,7 +8,6 @@ write units that storing each chunk over the last one costs (content and 350 byt
 handler comes from npm, and needs Node.js. Budget: requests and bytes linear in the answer. It takes some minutes.
 """
 
-import io
 import os
 import sys
 import tempfile
@@ -21,13 +20,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[3]))
 sys.path.insert(0, str(Path(__file__).parents[3] / "functions"))
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from botocore.config import Config
 from botocore.session import get_session
 
 from conversations.bedrock import BedrockModel
 from conversations.clock import NANOSECONDS, SystemClock
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.settings import StoreSettings
 from infra.local import environment
 from tests.bed.amplify_handler import running
@@ -77,7 +76,7 @@ def worker(bedrock: ScriptedBedrock) -> AppSyncWorker:
     settings = TurnSettings(
         StoreSettings("", "", ""), "model", "", 100_000, None, graphql_hosts=frozenset(("127.0.0.1",))
     )
-    logger = Logger(service="bench", stream=io.StringIO())
+    logger = Logger(service="bench", level="ERROR")
     reports = Reports(logger, Metrics("bench", "bench"))
     return AppSyncWorker(new_pool(), SystemClock(), BedrockModel(lambda _: client), settings, logger, reports)
 

@@ -11,10 +11,10 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from botocore.client import Config
 
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bench import plain
 from tests.bench.bed import Bed, bed, client, engine, text
@@ -64,7 +64,7 @@ class Turns:
         self._body = json.dumps({"content": [{"text": said}]})
         self._pieces = [said[place : place + CHUNK] for place in range(0, len(said), CHUNK)]
         self._model = PlayedModel()
-        logger, metrics = Logger("bench", stream=io.StringIO()), Metrics("bench", "bench")
+        logger, metrics = Logger(service="bench", stream=io.StringIO()), Metrics(namespace="bench", service="bench")
         self._worker = Worker(direct.store, direct.clock, self._model, SETTINGS, logger, metrics)
 
     def take(self) -> None:

@@ -1,19 +1,18 @@
 """The turn function's worker for events of AppSync, with an API and a model on loopback."""
 
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging import Logger
+from aws_lambda_powertools.metrics import Metrics
 from botocore.config import Config
 from botocore.session import get_session
 
 from conversations.bedrock import BedrockModel
 from conversations.clock import NANOSECONDS, Clock
-from conversations.logs import Logger
-from conversations.metrics import Metrics
 from conversations.settings import StoreSettings
 from tests.bed.appsync import AppSync
 from tests.bed.scripted_bedrock import ScriptedBedrock
@@ -94,17 +93,9 @@ def settings() -> TurnSettings:
 
 
 @pytest.fixture
-def log() -> io.StringIO:
-    """All that the worker logs."""
-    return io.StringIO()
-
-
-@pytest.fixture
-def turns(
-    _model: BedrockModel, appsync: AppSync, clock: TestClock, settings: TurnSettings, log: io.StringIO
-) -> Iterator[Turns]:
+def turns(_model: BedrockModel, appsync: AppSync, clock: TestClock, settings: TurnSettings) -> Iterator[Turns]:
     pool = new_pool()
-    logger = Logger(service="appsync-test", stream=log)
+    logger = Logger(service="appsync-test")
     reports = Reports(logger, Metrics("test", "test"))
     worker = AppSyncWorker(pool, clock, _model, settings, logger, reports)
     yield Turns(worker, clock, appsync)
