@@ -19,6 +19,7 @@ from tests.bed.terminal import ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, ENTER, LEFT
 
 pytestmark = pytest.mark.stack
 SOURCES = Path(__file__).parents[3] / "clients" / "python" / "src"
+PROMPT = ">"
 STEERING = "\x1b]0;title\x07\x1b[2J\x1b[31mred\x9b1A\rover \u202eturned"
 SHOWN = r"\x1b]0;title\x07\x1b[2J\x1b[31mred\x9b1A\x0dover \u202eturned"
 
@@ -48,6 +49,12 @@ def chat(stack: Stack, *arguments: str, columns: int = 100) -> AbstractContextMa
     return terminal(command(*arguments), variables(stack), columns=columns)
 
 
+def type_in(shown: Terminal, keys: str) -> None:
+    """Type at the prompt, once it is there: keys that come before it are the terminal's, not the prompt's."""
+    shown.await_last_line(PROMPT)
+    shown.press(keys)
+
+
 def newest(memory: Client) -> Conversation:
     return next(iter(memory.conversations(page_size=1)))
 
@@ -69,18 +76,19 @@ def test_it_takes_any_script_and_lines_that_are_long_or_several(stack: Stack, me
 
     with chat(stack, "--name", "A chat", columns=40) as shown:
         shown.await_text("a new conversation")
-        shown.press(f"日語{LEFT}本{RIGHT} e\u0301 👩🏽‍🚀x{BACKSPACE}{ENTER}")
+        type_in(shown, f"日語{LEFT}本{RIGHT} e\u0301 👩🏽‍🚀x{BACKSPACE}{ENTER}")
         shown.await_text("You said: 日本語 ")
-        shown.press(f"first{ALT_ENTER}second{ENTER}")
+        type_in(shown, f"first{ALT_ENTER}second{ENTER}")
         shown.await_text("You said: first\nsecond")
+        shown.await_last_line(PROMPT)
         shown.paste("pasted\rin two lines")
         shown.press(ENTER)
         shown.await_text("You said: pasted\nin two lines")
+        shown.await_last_line(PROMPT)
         shown.paste(long)
         shown.press(ENTER)
         shown.await_text("You said: どこまでも")
-        shown.await_last_line(">")
-        shown.press(CTRL_D)
+        type_in(shown, CTRL_D)
         assert shown.await_end() == 0
         assert shown.text.replace("\n", "").endswith(f"chat --conversation {newest(memory)['id']}]")
 
@@ -96,7 +104,7 @@ def test_ctrl_c_in_mid_answer_cancels_the_turn_and_the_chat_goes_on(stack: Stack
 
     with chat(stack) as shown:
         shown.await_text("a new conversation")
-        shown.press(f"A story{ENTER}")
+        type_in(shown, f"A story{ENTER}")
         shown.await_text("Once upon a time")
         shown.press(CTRL_C)
         shown.await_text("[cancelled]")
@@ -104,9 +112,9 @@ def test_ctrl_c_in_mid_answer_cancels_the_turn_and_the_chat_goes_on(stack: Stack
         assert turn_status(memory, question) == "cancelled"
         hold.released.set()
 
-        shown.press(f"/again{ENTER}")
+        type_in(shown, f"/again{ENTER}")
         shown.await_text("The end.")
-        shown.press(CTRL_C)
+        type_in(shown, CTRL_C)
         assert shown.await_end() == 0
 
     assert turn_status(memory, question) == "complete"
@@ -120,16 +128,16 @@ def test_what_fails_is_said_and_may_be_asked_again(stack: Stack, memory: Client)
 
     with chat(stack) as shown:
         shown.await_text("a new conversation")
-        shown.press(f"/again{ENTER}")
+        type_in(shown, f"/again{ENTER}")
         shown.await_text("nothing is left without an answer")
-        shown.press(f"Hello{ENTER}")
+        type_in(shown, f"Hello{ENTER}")
         shown.await_text("[/again asks again]")
         assert "the answer failed" in shown.text
-        shown.press(f"/again{ENTER}")
+        type_in(shown, f"/again{ENTER}")
         shown.await_text("This is")
         hold.released.set()
         shown.await_text("[the answer begins anew]\nSomething else.")
-        shown.press(f"/quit{ENTER}")
+        type_in(shown, f"/quit{ENTER}")
         assert shown.await_end() == 0
 
     assert texts(memory) == ["Hello", "Something else."]
@@ -144,9 +152,9 @@ def test_it_goes_on_where_it_was_and_obeys_nobody_elses_escapes(stack: Stack, me
 
     with chat(stack, "--session", "diary/1", "--tail", "2", columns=160) as shown:
         shown.await_text("3 messages")
-        shown.press(f"Go on{ENTER}")
+        type_in(shown, f"Go on{ENTER}")
         shown.await_text("next line")
-        shown.press(CTRL_D)
+        type_in(shown, CTRL_D)
         assert shown.await_end() == 0
 
     assert "Long ago" not in shown.text
@@ -168,7 +176,7 @@ def test_tools_are_shown_by_name_and_a_conversation_that_is_gone_ends_it(stack: 
         shown.await_text("2 messages")
         assert '[asks for the tool weather {"city": "Turin"}]' in shown.lines
         memory.delete_conversation(begun["id"])
-        shown.press(f"Hello?{ENTER}")
+        type_in(shown, f"Hello?{ENTER}")
         assert shown.await_end() == 3
 
     assert "404 NotFound" in shown.text
