@@ -39,6 +39,7 @@ class Bed:
     endpoint_url: str
     dynamodb: Any
     tables: TableNames
+    bodies: str
     objects: Objects
     store: DynamoStore
     clock: Clock
@@ -96,4 +97,4 @@ def bed(endpoint_url: str, *, clock: Clock | None = None) -> Iterator[Bed]:
     with fresh_tables(dynamodb, s3) as tables:
         names, objects = TableNames(tables.messages, tables.conversations), Objects(lambda: s3, tables.bodies)
         store = DynamoStore(dynamodb, names, objects, clock)
-        yield Bed(endpoint_url, dynamodb, names, objects, store, clock, Api(store, clock))
+        yield Bed(endpoint_url, dynamodb, names, tables.bodies, objects, store, clock, Api(store, clock))
