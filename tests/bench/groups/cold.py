@@ -21,7 +21,7 @@ CPU = "CPU of a cold start, to the first answer"
 MEMORY = "Peak memory of a cold start"
 MESSAGES, SIZE = 20, 500
 _YARDSTICK = "bare botocore: a client and one Query"
-_SETTINGS = {
+SETTINGS = {
     "AUTH": "none",
     "TURN_FUNCTION": "turn",
     "STAGE": "bench",
@@ -59,7 +59,7 @@ def rows(folder: Path) -> Iterator[list[Row]]:
 
 def _variables(direct: Bed) -> Mapping[str, str]:
     tables = {"MESSAGES_TABLE": direct.tables.messages, "CONVERSATIONS_TABLE": direct.tables.conversations}
-    return _SETTINGS | environment.aws_settings(direct.endpoint_url) | tables | {"BODIES_BUCKET": direct.bodies}
+    return SETTINGS | environment.aws_settings(direct.endpoint_url) | tables | {"BODIES_BUCKET": direct.bodies}
 
 
 def _starts(direct: Bed, bundle: Path, bare: Path) -> Mapping[str, tuple[Path, str, Any, Callable[[Any], bool]]]:
