@@ -20,6 +20,7 @@ from tests.bench import plain
 from tests.bench.bed import Bed, bed, client, engine, text
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.metered import CHUNK, SteppingClock
+from tests.bench.titles import OURS
 from turn.worker import Worker
 
 GROUP = "CPU of a turn of 2 x 500 B after N messages, without the model"
@@ -48,7 +49,7 @@ def _rows(direct: Bed, length: int) -> Iterator[Row]:
 
     works: dict[str, Callable[[], None]] = {
         _YARDSTICK: by_hand,
-        "asked, claimed, read, streamed, answered": Turns(direct, conversation_id, text(length, SIZE)).take,
+        f"{OURS}: asked, claimed, read, streamed, answered": Turns(direct, conversation_id, text(length, SIZE)).take,
     }
     for name, work in works.items():
         yardstick = None if name == _YARDSTICK else _YARDSTICK
