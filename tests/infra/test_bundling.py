@@ -119,7 +119,7 @@ def test_a_bundle_holds_the_functions_and_their_requirements_only(bundle: Path) 
 
 def test_a_bundle_is_small(bundle: Path) -> None:
     archive = shutil.make_archive(str(bundle.parent / "bundle"), "zip", bundle)
-    assert Path(archive).stat().st_size < 3_500_000  # the budget is 6 MB; bytecode is half of it
+    assert Path(archive).stat().st_size < 5_600_000  # the budget is 6 MB
 
 
 def test_bytecode_is_never_checked_against_the_time_of_a_file(bundle: Path) -> None:

@@ -36,8 +36,8 @@ SETTINGS = {
     "GUARDRAIL": "",
     "CACHE_POINTS": "",
     "CLEANUP_QUEUE_URL": "http://localhost/queue",
-    "METRICS_NAMESPACE": "bench",
-    "SERVICE_NAME": "bench",
+    "POWERTOOLS_METRICS_NAMESPACE": "bench",
+    "POWERTOOLS_SERVICE_NAME": "bench",
 }
 
 
@@ -67,7 +67,12 @@ def _starts(direct: Bed, bundle: Path, bare: Path) -> Mapping[str, tuple[Path, s
     id_ = direct.fill(MESSAGES, SIZE)
     path = f"/conversations/{id_}/messages"
     answered = direct.api.call("GET", path).body["messages"][0]["id"]
-    request = {"rawPath": path, "headers": {}, "requestContext": {"http": {"method": "GET"}, "requestId": "r"}}
+    about = {"http": {"method": "GET", "path": path}, "requestId": "r", "stage": "$default"}
+    request = {
+        "rawPath": path,
+        "headers": {},
+        "requestContext": about,
+    }
     task = {"conversationId": id_, "currentMessageId": answered, "owner": OWNER}
     record = {
         "messageId": "1",
