@@ -24,7 +24,7 @@ sys.path[:0] = [str(_ROOT), str(_ROOT / "functions"), str(_ROOT / "clients" / "p
 from infra.local import environment  # noqa: E402 - the paths above come first
 from tests.bed.installed import installed  # noqa: E402
 from tests.bench import results, tables  # noqa: E402
-from tests.bench.measuring import Count, Measured, Row, in_rounds  # noqa: E402
+from tests.bench.measuring import Count, Measured, Row, in_rounds, report  # noqa: E402
 
 _LAST = "peers"  # so that their rows stand below ours
 GROUPS = sorted((path.stem for path in (_BENCH / "groups").glob("*.py")), key=lambda name: (name == _LAST, name))
@@ -37,13 +37,13 @@ def main() -> None:
         print("\n".join(GROUPS))
         return
     if not options.show:
-        results.write(results.document(_run(options), rounds=options.rounds), options.out)
+        results.write(results.document(_run(options)), options.out)
     shown = options.show or options.out
     print(tables.markdown(results.read(shown)))
     if options.into:
         tables.put_into(options.into, results.read(shown))
     _draw(shown, options.pictures)
-    _report(f"the results are in {shown}, the pictures in {options.pictures}")
+    report(f"the results are in {shown}, the pictures in {options.pictures}")
 
 
 def _options() -> argparse.Namespace:
@@ -77,12 +77,12 @@ def _run(options: argparse.Namespace) -> list[Measured | Count]:
     given: list[Row | Count] = []
     with ExitStack() as ready, tempfile.TemporaryDirectory() as folder:
         for name in options.groups:
-            _report(f"making ready: {name}")
+            report(f"making ready: {name}")
             own = Path(folder) / name
             own.mkdir()
             given += ready.enter_context(importlib.import_module(f"tests.bench.groups.{name}").rows(own))
         rows = {entry.key: entry for entry in given if isinstance(entry, Row)}  # a yardstick that two bring counts once
-        measured = in_rounds(list(rows.values()), rounds=options.rounds, until=until, report=_report)
+        measured = in_rounds(list(rows.values()), rounds=options.rounds, until=until, report=report)
     return [*measured, *(entry for entry in given if isinstance(entry, Count))]
 
 
@@ -91,10 +91,6 @@ def _draw(shown: Path, folder: Path) -> None:
     path = os.pathsep.join((str(installed(_BENCH / "requirements.txt", "pictures")), str(_ROOT)))
     command = [sys.executable, "-m", "tests.bench.drawing", str(shown.resolve()), str(folder.resolve())]
     subprocess.run(command, cwd=_ROOT, env={**os.environ, "PYTHONPATH": path}, check=True, timeout=120)
-
-
-def _report(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ stand a few seconds apart, and what is reported is the median of the rounds' rat
 
 import gc
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,12 @@ class Measured:
     row: Row
     value: Spread
     ratio: Spread | None
+    rounds: int
+
+
+def report(line: str) -> None:
+    """Say how far it is, beside the results."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def cpu_us(work: Callable[[], object], times: int) -> float:
@@ -97,6 +104,7 @@ def in_rounds(rows: Sequence[Row], *, rounds: int, until: float, report: Report)
 def _measured(row: Row, rounds: Sequence[dict[Key, float]]) -> Measured:
     value = Spread.of([found[row.key] for found in rounds])
     if row.yardstick is None:
-        return Measured(row, value, None)
+        return Measured(row, value, None, len(rounds))
     yardstick = (row.group, row.yardstick, row.at)
-    return Measured(row, value, Spread.of([found[row.key] / found[yardstick] for found in rounds]))
+    ratio = Spread.of([found[row.key] / found[yardstick] for found in rounds])
+    return Measured(row, value, ratio, len(rounds))

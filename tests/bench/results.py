@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,11 +15,12 @@ _VERSIONS = ("botocore", "aws-lambda-powertools", "ministack")
 Document = dict[str, Any]
 
 
-def document(results: Iterable[Measured | Count], *, rounds: int) -> Document:
+def document(results: Sequence[Measured | Count]) -> Document:
     """Everything a table or a picture needs; nothing in it tells whose machine it was."""
+    rounds = [result.rounds for result in results if isinstance(result, Measured)]
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "rounds": rounds,
+        "rounds": max(rounds, default=0),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}},
         "machine": f"{platform.system()} {platform.machine()}",
         "results": [_counted(result) if isinstance(result, Count) else _measured(result) for result in results],

@@ -40,7 +40,7 @@ def test_a_table_shows_medians_ranges_ratios_and_why_there_is_no_number() -> Non
         Count("other", "something", 7.5, "units", 1),
     ]
 
-    shown = tables.markdown(document([*measured, *counts], rounds=1))
+    shown = tables.markdown(document([*measured, *counts]))
 
     assert "| ours | us | 250 (250 to 250); **x 0.25** (0.25 to 0.25) |  |" in shown.splitlines()
     assert "| peer | us |  | breaks |" in shown.splitlines()

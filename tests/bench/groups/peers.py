@@ -12,7 +12,7 @@ from tests.bench import plain, turns
 from tests.bench.bed import ROLES, client, engine, text
 from tests.bench.canned import canned
 from tests.bench.groups.cost import TURNS
-from tests.bench.measuring import Count, Row
+from tests.bench.measuring import Count, Row, report
 from tests.bench.metered import Usage
 from tests.bench.peers.amplify import amplify_turns
 from tests.bench.peers.workers import KINDS, PeerError, PeerKind, Worker, worker
@@ -33,6 +33,7 @@ def rows(folder: Path) -> Iterator[list[Row | Count]]:
         for kind in KINDS:
             log = folder / f"{kind.module}.log"
             _make_table(dynamodb, kind)
+            report(f"counting the turns of {kind.name}")
             found += _turns(kind, url, log)
             again = ready.enter_context(worker(kind, ready.enter_context(canned(url)), log))
             with worker(kind, url, log) as peer:
