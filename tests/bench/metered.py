@@ -69,6 +69,7 @@ class Metered:
     meter: DynamoDBMeter
     model: PlayedModel
     worker: Worker
+    metrics: Metrics
 
     def calls(self, work: Callable[[], object]) -> list[Call]:
         """The calls of DynamoDB that some work makes."""
@@ -83,6 +84,7 @@ class Metered:
         """The body of an answer of the API that is no error."""
         answer = self.api.call(method, path, body, query=query)
         assert answer.status < 300, answer
+        self.metrics.clear_metrics()  # a hundred of them would be printed among the results
         return answer.body
 
     def turn(self, conversation_id: str, question: str, answer: str, *, window: int | None = None) -> None:
@@ -99,6 +101,7 @@ class Metered:
         self.model.scripts = [lambda: _streamed(text)]
         outcome = self.worker.answer(dict(self.api.invocations.descriptors[-1]), PLENTY_MS)
         assert outcome["outcome"] == "complete", outcome
+        self.metrics.clear_metrics()
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
@@ -113,8 +116,9 @@ def metered(endpoint_url: str) -> Iterator[Metered]:
         meter.upstream = endpoint_url
         store = direct.store_through(meter.url)
         model, logger = PlayedModel(), Logger(service="bench", stream=io.StringIO())
-        worker = Worker(store, clock, model, SETTINGS, logger, Metrics(namespace="bench", service="bench"))
-        yield Metered(direct, Api(store, clock), meter, model, worker)
+        metrics = Metrics(namespace="bench", service="bench")
+        worker = Worker(store, clock, model, SETTINGS, logger, metrics)
+        yield Metered(direct, Api(store, clock), meter, model, worker, metrics)
 
 
 def _streamed(text: str) -> Iterator[Mapping[str, Any]]:
