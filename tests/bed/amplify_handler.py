@@ -1,64 +1,41 @@
 """Amplify's own conversation handler, unmodified: the bundle in its npm package, run by Node.js.
 
-The package is fetched when it is first needed and kept in pytest's cache; it is not part of this repository.
+The package is fetched when it is first needed and kept; it is not part of this repository.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
+from tests.bed import fetched
+
 PACKAGE = "@aws-amplify/ai-constructs@1.7.0"
-_BUNDLE = "package/lib/conversation/runtime/default_handler_bundled/index.js"
+_BUNDLE = PurePosixPath("package/lib/conversation/runtime/default_handler_bundled/index.js")
 _RUNNER = Path(__file__).with_suffix(".js")
-_FETCH_S = 90
 _ANSWER_S = 120
 
 
-def bundle(cache: Path) -> Path:
+def bundle() -> Path:
     """The bundled handler. Without it the test is skipped, and fails where tests must not be skipped (`CI`)."""
-    kept = cache / f"{PACKAGE.rpartition('/')[2].replace('@', '-')}.js"
-    if not kept.exists():
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            _fetch(Path(folder))
-            (archive,) = Path(folder).glob("*.tgz")
-            with tarfile.open(archive) as members:
-                found = members.extractfile(_BUNDLE)
-                assert found is not None
-                unpacked = Path(folder) / "index.js"
-                unpacked.write_bytes(found.read())
-            unpacked.replace(kept)
-    return kept
+    return fetched.kept(f"amplify-{PACKAGE.rpartition('@')[2]}", _unpack) / _BUNDLE.name
 
 
-def _fetch(folder: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        _unavailable("there is no npm here")
-    command = [npm, "pack", PACKAGE, "--loglevel=error", "--pack-destination", str(folder)]
-    try:
-        packed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_FETCH_S, check=False)
-    except subprocess.TimeoutExpired:
-        _unavailable("npm did not answer in time")
-    if packed.returncode:
-        _unavailable(packed.stderr.strip()[:300])
-
-
-def _unavailable(reason: str) -> NoReturn:
-    told = f"{PACKAGE} cannot be fetched from npm: {reason}"
-    if os.environ.get("CI"):
-        pytest.fail(told)
-    pytest.skip(told)
+def _unpack(folder: Path) -> None:
+    archive = fetched.packed(PACKAGE, folder)
+    with tarfile.open(archive) as members:
+        found = members.extractfile(str(_BUNDLE))
+        assert found is not None
+        (folder / _BUNDLE.name).write_bytes(found.read())
+    archive.unlink()
 
 
 class AmplifyHandler:
@@ -88,11 +65,9 @@ class AmplifyHandler:
 
 
 @contextmanager
-def running(cache: Path, model_url: str) -> Iterator[AmplifyHandler]:
+def running(model_url: str) -> Iterator[AmplifyHandler]:
     """The handler, asking the model at this address (cleartext HTTP/2)."""
-    node = shutil.which("node")
-    if node is None:
-        _unavailable("there is no Node.js here")
+    node = fetched.program_called("node", PACKAGE)
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "AWS_REGION": "us-east-1",
@@ -101,7 +76,7 @@ def running(cache: Path, model_url: str) -> Iterator[AmplifyHandler]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": model_url,
     }
-    command = [node, str(_RUNNER), str(bundle(cache))]
+    command = [node, str(_RUNNER), str(bundle())]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

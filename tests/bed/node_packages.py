@@ -8,19 +8,16 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
 
-import pytest
+from tests.bed import fetched
 
 ROOT = Path(__file__).parent.parent.parent
 TESTS = ROOT / "tests" / "clients" / "javascript"
 _NAMED = ("package.json", "package-lock.json")
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "conversation-memory"
-_INSTALL_S = 240
+_WANTED = "LangChain JS"
 
 
 @cache
@@ -30,18 +27,7 @@ def installed() -> Path:
     Without npm, or npm's registry, the test is skipped, and fails where tests must not be skipped (`CI`).
     """
     known_by = b"".join((TESTS / name).read_bytes() for name in _NAMED)
-    folder = _CACHE / f"node-{hashlib.sha256(known_by).hexdigest()[:16]}"
-    if not folder.exists():
-        _CACHE.mkdir(parents=True, exist_ok=True)
-        partly = Path(tempfile.mkdtemp(dir=_CACHE))
-        try:
-            _install(partly)
-            partly.rename(folder)
-        except OSError:
-            assert folder.exists()  # somebody else was quicker
-        finally:
-            shutil.rmtree(partly, ignore_errors=True)
-    return folder
+    return fetched.kept(f"node-{hashlib.sha256(known_by).hexdigest()[:16]}", _install)
 
 
 def workplace(folder: Path, *programs: Path) -> Path:
@@ -71,26 +57,11 @@ def run(program: Path, *arguments: str, variables: Mapping[str, str], timeout_s:
 
 def node() -> str:
     """Node.js; see ``installed`` for what becomes of a test without it."""
-    return shutil.which("node") or _unavailable("there is no Node.js here")
+    return fetched.program_called("node", _WANTED)
 
 
 def _install(folder: Path) -> None:
-    npm = shutil.which("npm") or _unavailable("there is no npm here")
     for name in _NAMED:
         shutil.copy(TESTS / name, folder)
-    options = ["--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--loglevel=error"]
-    try:
-        done = subprocess.run(
-            [npm, "ci", *options], cwd=folder, capture_output=True, text=True, timeout=_INSTALL_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        _unavailable("npm did not answer in time")
-    if done.returncode:
-        _unavailable(done.stderr.strip()[:300])
-
-
-def _unavailable(reason: str) -> NoReturn:
-    told = f"LangChain JS cannot be run: {reason}"
-    if os.environ.get("CI"):
-        pytest.fail(told)
-    pytest.skip(told)
+    options = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund")
+    fetched.npm("ci", *options, folder=folder, wanted=_WANTED)

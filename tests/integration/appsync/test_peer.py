@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.bed.amplify_handler import AmplifyHandler, bundle, running
+from tests.bed.amplify_handler import AmplifyHandler, running
 from tests.bed.appsync import AppSync, ListedMessages
 from tests.bed.http2 import OverHttp2
 from tests.bed.in_process import Api
@@ -36,10 +35,8 @@ NULLS_NOT_SENT = {
 
 
 @pytest.fixture(scope="module")
-def amplify(_bedrock: ScriptedBedrock, request: pytest.FixtureRequest) -> Iterator[AmplifyHandler]:
-    cache = request.config.cache
-    assert cache is not None
-    with OverHttp2(_bedrock) as model, running(cache.mkdir("amplify"), model.url) as handler:
+def amplify(_bedrock: ScriptedBedrock) -> Iterator[AmplifyHandler]:
+    with OverHttp2(_bedrock) as model, running(model.url) as handler:
         yield handler
 
 
@@ -202,22 +199,3 @@ def _without_words_of_errors(body: Mapping[str, Any]) -> Any:
         return [without(member) for member in value] if isinstance(value, list) else value
 
     return without(body)
-
-
-@pytest.mark.parametrize(
-    ("variables", "ends"), [({}, pytest.skip.Exception), ({"CI": "true"}, pytest.fail.Exception)], ids=["here", "in CI"]
-)
-def test_a_package_that_cannot_be_fetched_is_said(
-    variables: dict[str, str],
-    ends: type[BaseException],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:1/")
-    monkeypatch.setenv("npm_config_fetch_retries", "0")
-
-    with pytest.raises(ends, match=r"(?s)ai-constructs@1\.7\.0 cannot be fetched from npm: .*ECONNREFUSED"):
-        bundle(tmp_path)
