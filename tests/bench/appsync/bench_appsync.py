@@ -10,7 +10,6 @@ handler comes from npm, and needs Node.js. Budget: requests and bytes linear in 
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from math import ceil
@@ -83,13 +82,11 @@ def worker(bedrock: ScriptedBedrock) -> AppSyncWorker:
 
 def main() -> None:
     environment.forget_aws_settings(os.environ)
-    cache = Path(tempfile.gettempdir()) / "conversation-memory-bench"
-    cache.mkdir(exist_ok=True)
     with (
         AppSync() as api,
         ScriptedBedrock() as bedrock,
         OverHttp2(bedrock) as model,
-        running(cache, model.url) as theirs,
+        running(model.url) as theirs,
     ):
         api.messages = ListedMessages([QUESTION])
         ours = worker(bedrock)
