@@ -284,6 +284,51 @@ def test_what_the_service_refuses_is_reported_and_the_rest_moved(
     assert (again.moved, again.present, len(again.skipped)) == (0, 2, 3)
 
 
+HEAD: dict[str, Any] = {"id": "x" * 20, "name": None, "metadata": {}}
+SAID: dict[str, Any] = {"id": "m", "role": "user", "content": [{"text": "1"}]}
+DEEP = "[" * 50_000 + "]" * 50_000
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"conversation": {**HEAD, "id": "\ud800"}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "id": ""}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "sessionId": 5}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "sessionId": "\ud800"}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "name": 5}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "name": "\ud800"}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "ttlDays": "x"}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "metadata": [1]}}, {"message": SAID}],
+        [{"conversation": {**HEAD, "metadata": {"a": float("nan")}}}, {"message": SAID}],
+        [{"conversation": HEAD}, {"message": {**SAID, "id": "\ud800"}}],
+        [{"conversation": HEAD}, {"message": {**SAID, "metadata": "text"}}],
+        [{"conversation": HEAD}, {"message": {**SAID, "metadata": {"a": "\ud800"}}}],
+        [{"conversation": HEAD}, {"message": {**SAID, "content": [{"text": "\ud800"}]}}],
+        [{"conversation": HEAD}, {"message": {**SAID, "content": [{"json": float("inf")}]}}],
+        [{"conversation": HEAD}, {"message": {**SAID, "content": [5], "associatedUserMessageId": [1]}}],
+        [{"conversation": HEAD}, {"message": SAID}, {"trace": 5}],
+        [{"conversation": HEAD}, {"message": SAID}, {"trace": {"id": "t", "parentId": "m", "number": float("inf")}}],
+        [{"conversation": HEAD}, {"message": SAID}, {"trace": {"id": "\ud800", "parentId": "m", "number": 1}}],
+        [{"conversation": HEAD}, f'{{"message":{DEEP}}}'],
+    ],
+)
+def test_a_line_that_nobody_would_write_is_told_and_stops_nothing(
+    other: Client, tmp_path: Path, lines: list[Any]
+) -> None:
+    sound = {"conversation": {**HEAD, "id": "y" * 20, "sessionId": "sound"}}
+    read = [{"format": "conversation-memory/1"}, *lines, sound, {"message": SAID}, {"end": {}}]
+    path = tmp_path / "file"
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in read))
+
+    report = move(JsonLinesFile(path), other, at_once=1)
+
+    assert len(report.skipped) == 1
+    assert json.dumps(report.to_json(), ensure_ascii=False).encode()
+    assert _texts(other, "sound") == ["1"]
+    assert move(JsonLinesFile(path), other, at_once=1).moved == 0
+
+
 def test_one_failing_session_stops_no_other(
     memory: Client, other: Client, other_served: Served, written_down: Write
 ) -> None:

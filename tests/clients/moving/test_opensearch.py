@@ -218,6 +218,11 @@ def test_a_source_that_is_busy_is_asked_again_and_one_that_is_none_is_said_to_be
         answers.append(httpx.Response(200, text="<html>"))
         with pytest.raises(SourceError, match="does not answer as OpenSearch does"):
             move(OpenSearchMemory("http://opensearch", http=http), memory)
+        others: list[Any] = [{}, [], {"hits": {"hits": [{"_id": "1"}]}}]
+        for document in others:
+            answers.append(httpx.Response(200, json=document))
+            with pytest.raises(SourceError, match="not answered as OpenSearch does"):
+                move(OpenSearchMemory("http://opensearch", http=http), memory)
         answers += [httpx.Response(502)] * 9
         with pytest.raises(SourceError, match="502"):
             move(OpenSearchMemory("http://opensearch", http=http), memory)

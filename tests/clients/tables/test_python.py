@@ -188,6 +188,7 @@ def test_malformed_rows_and_items_stop_nothing(
         {"M": {"type": {"S": "tool"}, "data": {"M": {"content": {"S": "no call id"}}}}},
         {"M": {"type": {"S": "generic"}, "text": {"S": "no role"}}},
         {"M": {"type": {"S": "human"}, "text": {"S": "t"}, "additional_kwargs": {"S": "{"}}},
+        {"M": {"type": {"S": "human"}, "text": {"S": "t"}, "additional_kwargs": {"S": "[" * 50_000}}},
     ]
     items: dict[str, Any] = {
         "rows": {"History": {"L": [row, *malformed, old]}},
@@ -207,10 +208,10 @@ def test_malformed_rows_and_items_stop_nothing(
     assert [message.content for message in kept("rows")] == ["kept", "old"]
     assert (report.sessions, report.moved, report.gone, report.empty) == (8, 2, 1, 2)
     told = {(remark.session, remark.place): remark.reason for remark in report.skipped}
-    assert {place for session, place in told if session == "rows"} == set(range(1, 9))
+    assert {place for session, place in told if session == "rows"} == set(range(1, 10))
     assert told["rows", 4] == "is no message of LangChain: Got unexpected message type: spaceship"
     assert told["rows", 6] == "is no message of LangChain: it lacks 'tool_call_id'"
-    assert set(told) - {("rows", place) for place in range(1, 9)} == {
+    assert set(told) - {("rows", place) for place in range(1, 10)} == {
         *{("only malformed", 0), ("no list", None), ("another thing", None), ("x" * 1025, None)}
     }
     assert list_sessions(memory) == ["rows"]

@@ -8,15 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from conversation_memory.errors import BadAnswerError
+from conversation_memory.errors import BadAnswerError, NotFoundError
 from conversation_memory.steps import Answer, Emit, Request, Steps
 from conversation_memory.types import Content
 
 _JSON = {"content-type": "application/json"}
+_NO_IDS = {"", ".", ".."}
+"""HTTP libraries take such a segment out of a path, and what was before it."""
 
 
 def path(*segments: str, **query: object) -> str:
-    """``/conversations/{id}``, with what is given of the query; spaces are ``%20``, as signatures want them."""
+    """``/conversations/{id}``, with what is given of the query; spaces are ``%20``, as signatures want them.
+
+    Raises:
+        NotFoundError: an id is none: in an address it would stand for another thing, such as what holds it.
+    """
+    if not _NO_IDS.isdisjoint(segments):
+        raise NotFoundError(404, "NotFound", "No id is empty, or made of dots.")
     steps = "".join(f"/{quote(segment, safe='')}" for segment in segments)
     given = [f"{name}={quote(str(value), safe='')}" for name, value in sorted(query.items()) if value is not None]
     return f"{steps}?{'&'.join(given)}" if given else steps

@@ -221,6 +221,9 @@ class _Attempt:
         except TooLargeError as error:
             self._skip(error.message, row.place)
             return
+        except (ValueError, TypeError, RecursionError) as error:
+            self._skip(f"cannot be written as JSON: {error}", row.place)
+            return
         if not self._batch.has_room_for(one):
             self._flush()
         self._batch.add(one)

@@ -21,6 +21,7 @@ _KEPT = (
     *("usage", "stopReason", "modelId", "latencyMs", "toolCalls", "guardrailTrace"),
 )
 _ROLES = ("user", "assistant", "system", "tool")
+_OF_CONVERSATIONS = {"sessionId": str, "name": str, "metadata": dict, "ttlDays": int}
 _CLIENT_MESSAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -79,20 +80,20 @@ class JsonLinesFile:
             yield _nothing("the file", "has no last line: it was not written to its end")
 
     def _session(self, head: Any, lines: _Lines, problem: str) -> Session:
-        if not isinstance(head, dict) or not isinstance(head.get("id"), str):
+        if not isinstance(head, dict) or not _is_id(head.get("id")):
             return _nothing("a conversation", "has no id")
-        metadata = head.get("metadata")
+        strange = [name for name, kind in _OF_CONVERSATIONS.items() if not isinstance(head.get(name), kind | None)]
         return Session(
             source=f"conversation-memory:{head['id']}",
             key=head["id"],
             rows=partial(_rows, lines),
             session_id=head.get("sessionId"),
             name=head.get("name"),
-            metadata=metadata if isinstance(metadata, dict) else {},
+            metadata=head.get("metadata") or {},
             ttl_days=head.get("ttlDays"),
             origin={name: head[name] for name in ("id", "owner", "createdAt", "updatedAt") if name in head},
             original_id=head["id"],
-            problem=problem,
+            problem=problem or (f"is no conversation as it was written down: {', '.join(strange)}" if strange else ""),
             is_kept_empty=True,
             traces=partial(_traces, lines),
         )
@@ -110,9 +111,13 @@ def _read(line: bytes) -> tuple[str, Any]:
     """What a line is, and what it holds; ``("", None)`` for what is no such line."""
     try:
         [(kind, value)] = json.loads(line).items()
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return "", None
     return kind, value
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable() and value != ""
 
 
 def _nothing(key: str, problem: str) -> Session:
@@ -138,13 +143,13 @@ def _traces(lines: _Lines) -> Iterator[Trace]:
         for _ in range(lines.traces):
             try:
                 yield trace_in(_read(file.readline())[1])
-            except (ValueError, TypeError, LookupError) as error:
+            except (ValueError, TypeError, LookupError, OverflowError) as error:
                 raise SourceError("a line of a trace cannot be read") from error
 
 
 def _row(place: int, line: bytes, places: Mapping[str, int]) -> Row:
     kind, told = _read(line)
-    if kind != "message" or not isinstance(told, dict) or not isinstance(told.get("id"), str):
+    if kind != "message" or not isinstance(told, dict) or not _is_id(told.get("id")):
         return Row(place, line, problem="is no line of a message")
     mark = told["id"].encode()
     if told.get("unreadable"):
@@ -152,10 +157,12 @@ def _row(place: int, line: bytes, places: Mapping[str, int]) -> Row:
     content = told.get("content")
     if told.get("role") not in _ROLES or not isinstance(content, list):
         return Row(place, mark, problem="has no role or no content")
+    if not isinstance(told.get("metadata"), dict | None):
+        return Row(place, mark, problem="has metadata that are no object")
     kept = {name: told[name] for name in _KEPT if name in told}
     message = cast("NewMessage", {"role": told["role"], "content": content or [NOTHING], **kept})
     client_id = told.get("clientMessageId")
     if told["role"] == "user" and isinstance(client_id, str) and _CLIENT_MESSAGE_ID.fullmatch(client_id):
         message["clientMessageId"] = client_id
     origin = {name: told[name] for name in ("id", "createdAt") if name in told}
-    return Row(place, mark, message, origin=origin, answers=places.get(told.get("associatedUserMessageId", "")))
+    return Row(place, mark, message, origin=origin, answers=places.get(str(told.get("associatedUserMessageId"))))

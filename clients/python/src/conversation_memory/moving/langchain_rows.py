@@ -150,7 +150,7 @@ def _kwargs(text: object) -> dict[str, Any]:
         return {}
     try:
         kwargs = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         kwargs = None
     if not isinstance(kwargs, dict):
         raise UnreadableRowError("additional_kwargs is no JSON object")

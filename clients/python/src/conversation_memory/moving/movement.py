@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cached_property
 
 from conversation_memory import Client
+from conversation_memory.calls import to_json
 from conversation_memory.moving.arriving import Arrival
 from conversation_memory.moving.found import Session, Source, key_of
 from conversation_memory.moving.report import Report
@@ -68,7 +69,7 @@ def _sound(source: Source, report: Report) -> Iterator[Session]:
     seen: set[str] = set()
     for session in source.sessions():
         report.count(sessions=int(session.source != ""), gone=int(session.is_gone))
-        problem = session.problem or _problem_of_name(session.session_id)
+        problem = session.problem or _problem_of(session)
         if session.is_gone:
             report.note(session.key, "has expired")
         elif problem:
@@ -81,12 +82,16 @@ def _sound(source: Source, report: Report) -> Iterator[Session]:
             yield session
 
 
-def _problem_of_name(session_id: str | None) -> str:
+def _problem_of(session: Session) -> str:
     try:
-        if session_id is not None:
-            check_session_id(session_id)
+        if session.session_id is not None:
+            check_session_id(session.session_id)
     except ValueError as error:
         return str(error)
+    try:
+        to_json([session.key, session.name, session.metadata, session.origin])
+    except (ValueError, TypeError, RecursionError) as error:
+        return f"cannot be written as JSON: {error}"
     return ""
 
 

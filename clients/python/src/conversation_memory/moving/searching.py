@@ -7,6 +7,8 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
+from conversation_memory.moving.found import SourceError
+
 ROOT = "/_plugins/_ml/memory"
 Post = Callable[[str, Mapping[str, Any]], Any]
 """Posts JSON to a path and returns the JSON of the answer."""
@@ -42,7 +44,7 @@ def _pages(post: Post, path: str, query: Mapping[str, Any], page_size: int) -> I
             "from": to_skip,
             "size": page_size,
         }
-        hits: list[dict[str, Any]] = post(f"{path}/_search", body)["hits"]["hits"]
+        hits = _hits(post(f"{path}/_search", body))
         yield from hits
         if len(hits) < page_size:
             return
@@ -50,6 +52,17 @@ def _pages(post: Post, path: str, query: Mapping[str, Any], page_size: int) -> I
         of_last = sum(hit["sort"][0] == last for hit in hits)
         to_skip = to_skip + of_last if last == since else of_last
         since = last
+
+
+def _hits(answer: Any) -> list[dict[str, Any]]:
+    """The hits, each with an id, a source and the time that it is sorted by."""
+    try:
+        hits: list[dict[str, Any]] = answer["hits"]["hits"]
+        for hit in hits:
+            hit["_id"], hit["_source"]["create_time"], hit["sort"][0]
+    except (LookupError, TypeError) as error:
+        raise SourceError("a search is not answered as OpenSearch does") from error
+    return hits
 
 
 def _instant(stored: Mapping[str, Any]) -> str:

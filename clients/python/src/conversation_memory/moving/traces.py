@@ -15,7 +15,7 @@ from conversation_memory import Client
 from conversation_memory.calls import read, to_json
 from conversation_memory.errors import ApiError
 from conversation_memory.moving import searching
-from conversation_memory.moving.found import MOVED_FROM, Session, Trace
+from conversation_memory.moving.found import MOVED_FROM, Session, SourceError, Trace
 from conversation_memory.moving.report import Report
 from conversation_memory.moving.target import moved_from
 from conversation_memory.steps import Request, Steps
@@ -34,11 +34,18 @@ class _There:
 
 
 def trace_of(hit: Mapping[str, Any]) -> Trace:
-    """A search's hit as a trace."""
+    """A search's hit as a trace.
+
+    Raises:
+        SourceError: it is none.
+    """
     stored = hit["_source"]
     info = stored.get("additional_info") or {}
     texts = {name: stored[name] for name in _TEXTS if stored.get(name)}
-    return Trace(hit["_id"], str(stored["parent_message_id"]), int(stored["trace_number"]), texts, info)
+    try:
+        return Trace(hit["_id"], str(stored["parent_message_id"]), int(stored["trace_number"]), texts, dict(info))
+    except (ValueError, TypeError, LookupError) as error:
+        raise SourceError(f"the trace {hit['_id']} cannot be read") from error
 
 
 def traces_of(client: Client, conversation_id: str) -> Iterator[Trace]:
@@ -132,8 +139,11 @@ def trace_in(line: Mapping[str, Any]) -> Trace:
     """The trace that ``line_of`` wrote.
 
     Raises:
-        ValueError, TypeError, LookupError: nobody wrote it like this.
+        ValueError, TypeError, LookupError, OverflowError: nobody wrote it like this.
     """
+    if not isinstance(line, Mapping):
+        raise TypeError("it is no object")
+    to_json(line)  # what it refuses cannot be sent
     texts = {name: str(line[name]) for name in _TEXTS if line.get(name)}
     info = line.get("additionalInfo")
     return Trace(
