@@ -271,3 +271,29 @@ def test_a_closed_client_says_so() -> None:
 
     with pytest.raises(ClosedError):
         memory.get_status()
+
+
+@pytest.mark.parametrize("no_id", ["", ".", ".."])
+def test_an_id_that_an_address_would_swallow_is_none(memory: Client, no_id: str) -> None:
+    """`DELETE /conversations/{id}/turns/..` would be one of the conversation."""
+    conversation_id = memory.create_conversation()["id"]
+
+    for call in (
+        lambda: memory.cancel_turn(conversation_id, no_id),
+        lambda: memory.get_message(conversation_id, no_id),
+        lambda: memory.get_conversation(no_id),
+        lambda: memory.clear_messages(no_id),
+        lambda: memory.delete_conversation(no_id),
+    ):
+        with pytest.raises(NotFoundError, match="No id is empty"):
+            call()
+    assert memory.get_conversation(conversation_id)["id"] == conversation_id
+
+
+@pytest.mark.parametrize("token", ["secret\n", "secret\rmore", "sécret"])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(served: Served, token: str) -> None:
+    with httpx.Client(transport=served) as http, pytest.raises(ValueError, match="on one line") as refused:
+        Client("http://memory", http=http, token=token).get_conversation("x")
+
+    assert "secret" not in str(refused.value)
+    assert served.requests == []

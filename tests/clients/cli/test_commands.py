@@ -220,6 +220,10 @@ def test_nothing_is_deleted_without_being_sure(run: Run, memory: Client) -> None
         (["list", "--limit", "0"], 2, "Error: Invalid value for '--limit'"),
         (["search", "  "], 2, "Error: There is no word to search for.\n"),
         (["unknown"], 2, "Error: No such command 'unknown'"),
+        (["list", "--token", "secret\n"], 1, "Error: ValueError: The token holds what no header can"),
+        (["show", "\udcff"], 2, "Error: What is asked for is no Unicode text.\n"),
+        (["show", ".."], 3, "Error: 404 NotFound: "),
+        (["export", "-o", "missing/file"], 1, "Error: "),
         (["list", "--no-such-option"], 2, "Error: No such option '--no-such-option'"),
     ],
 )

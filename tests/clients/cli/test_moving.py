@@ -1,7 +1,11 @@
 """``export`` and ``import``, as they are called."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -10,6 +14,8 @@ from conversation_memory import Client
 from tests.bed.in_process import Api
 from tests.bed.opensearch import Cluster
 from tests.clients.cli.conftest import Ran, Run, called
+
+SOURCES = Path(__file__).parents[3] / "clients" / "python" / "src"
 
 
 def _said(ran: Ran) -> list[str]:
@@ -125,6 +131,41 @@ def test_a_file_is_not_there_before_it_is_whole(run: Run, talk: str, tmp_path: P
     assert refused.exit_code in (0, 1, 3, 4)
     assert json.loads(before.splitlines()[0]) == {"format": "conversation-memory/1"}
     assert [path.name for path in tmp_path.iterdir()] == ["conversations.jsonl"]
+
+
+def test_what_is_no_file_is_written_to_and_what_a_link_names_is_replaced(run: Run, talk: str, tmp_path: Path) -> None:
+    pipe, link, file = (tmp_path / name for name in ("pipe", "link", "file"))
+    os.mkfifo(pipe)
+    link.symlink_to(file)
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+
+    written = run("export", talk, "-o", str(pipe))
+    reader.join(10)
+
+    assert (written.exit_code, pipe.is_fifo()) == (0, True)
+    assert run("export", talk, "-o", str(link)).exit_code == 0
+    assert (link.is_symlink(), file.read_text()) == (True, read[0])
+    assert run("export", talk, "-o", os.devnull).exit_code == 0
+    assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="a device of Linux")
+def test_a_full_disk_is_told_in_a_line(url: str, talk: str) -> None:
+    """As a process: what it prints goes to a disk that is full."""
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "conversation_memory", "list", "--url", url],
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert (ended.returncode, ended.stderr) == (1, "Error: Output: No space left on device\n")
 
 
 def test_memories_of_opensearch_are_imported(run: Run, api: Api, url: str, memory: Client) -> None:

@@ -63,6 +63,8 @@ async def awaited(headers: Headers | Awaitable[Headers]) -> Headers:
 
 
 def _bearing(token: str) -> Headers:
+    if not (token.isascii() and token.isprintable()):  # what a library says of it would show it
+        raise ValueError("The token holds what no header can: it is to be printable ASCII, on one line.")
     return {"authorization": f"Bearer {token}"}
 
 

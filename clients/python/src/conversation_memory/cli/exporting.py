@@ -85,10 +85,15 @@ def _checked(since: str | None) -> str | None:
 
 @contextmanager
 def _writing(file: Path | None, *, is_text: bool) -> Iterator[Callable[[str], object]]:
-    """Writes to the file, which is there when it is whole; or to standard output."""
+    """Writes to the file, which is there when it is whole; to what is no file as it comes; or to standard output."""
     if file is None:
         is_terminal = sys.stdout.isatty()
         yield lambda text: click.echo(harmless(text) if is_text and is_terminal else text, nl=False, color=True)
+        return
+    file = file.resolve()  # what a link names is replaced, and not the link
+    if file.exists() and not file.is_file():
+        with file.open("w", encoding="utf-8", newline="\n") as opened:
+            yield opened.write
         return
     partly = file.with_name(f"{file.name}.part")
     try:

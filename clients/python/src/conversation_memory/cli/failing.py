@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversation_memory.cli.exits import NOT_ALLOWED, NOT_FOUND, Failure
+from conversation_memory.cli.exits import NOT_ALLOWED, NOT_FOUND, USAGE, Failure
 from conversation_memory.cli.finding import Target
 from conversation_memory.errors import (
     ApiError,
@@ -25,6 +25,14 @@ def failure_of(error: Exception, target: Target | None) -> Failure:
         return Failure(_and(error, target.if_silent or f"Is {target.url} its address?"))
     if isinstance(error, ConversationMemoryError):
         return Failure(str(error))
+    return _of_python(error)
+
+
+def _of_python(error: Exception) -> Failure:
+    if isinstance(error, UnicodeEncodeError):
+        return Failure("What is asked for is no Unicode text.", USAGE)
+    if isinstance(error, OSError):
+        return Failure(f"{error.filename or 'Output'}: {error.strerror or error}")
     return Failure(f"{type(error).__name__}: {error} (--debug shows where)")
 
 

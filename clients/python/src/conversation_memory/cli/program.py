@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -50,6 +52,7 @@ class Program(click.Group):
         except Exception as error:
             if ctx.meta.get(_DEBUG):
                 raise
+            _give_up_what_cannot_be_written()
             raise failure_of(error, _target(ctx)) from error
 
 
@@ -87,6 +90,14 @@ def _say_version(ctx: click.Context, parameter: click.Parameter, value: bool) ->
 
         click.echo(f"conversation-memory {__version__}")
         ctx.exit()
+
+
+def _give_up_what_cannot_be_written() -> None:
+    """Python would try once more at its end, and end with a code of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - until the process ends
 
 
 def _target(ctx: click.Context) -> Target | None:
