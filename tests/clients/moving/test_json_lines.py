@@ -284,6 +284,25 @@ def test_what_the_service_refuses_is_reported_and_the_rest_moved(
     assert (again.moved, again.present, len(again.skipped)) == (0, 2, 3)
 
 
+def test_names_that_other_messages_have_by_now_are_left_out_and_said_so(
+    memory: Client, other: Client, written_down: Write
+) -> None:
+    said = memory.create_conversation(session_id="long")["id"]
+    for client_id, text in (("m1", "0"), ("m2", "1")):
+        memory.append_message(said, "user", text, client_message_id=client_id)
+    theirs = other.create_conversation(session_id="long")["id"]
+    other.append_message(theirs, "user", "theirs", client_message_id="m1")
+
+    report = move(JsonLinesFile(written_down()), other)
+
+    assert [message.get("clientMessageId") for message in other.messages(theirs)] == ["m1", None, "m2"]
+    assert _texts(other) == ["theirs", "0", "1"]
+    assert [(note.place, note.reason) for note in report.notes if note.place is not None] == [
+        (0, "its clientMessageId is that of another message by now")
+    ]
+    assert (report.skipped, move(JsonLinesFile(written_down()), other).moved) == ([], 0)
+
+
 HEAD: dict[str, Any] = {"id": "x" * 20, "name": None, "metadata": {}}
 SAID: dict[str, Any] = {"id": "m", "role": "user", "content": [{"text": "1"}]}
 DEEP = "[" * 50_000 + "]" * 50_000

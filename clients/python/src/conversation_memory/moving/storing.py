@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
 
 from conversation_memory import Client
 from conversation_memory.errors import (
@@ -14,7 +16,8 @@ from conversation_memory.errors import (
 )
 from conversation_memory.moving.batches import Taken, messages_of, refused_in
 from conversation_memory.moving.found import Session, key_of
-from conversation_memory.moving.target import Reached, answer_to, ids_by_place, moved_from
+from conversation_memory.moving.target import Reached, answer_to, client_ids, ids_by_place, moved_from
+from conversation_memory.types import NewMessage
 
 Tell = Callable[[str, int], None]
 """Takes a remark, and the place that it is about."""
@@ -67,7 +70,7 @@ class Storing:
         try:
             stored = self._client.append_messages(self._conversation_id, messages, idempotency_key=key)
         except IdempotencyMismatchError as error:
-            raise Overtaken from error
+            self._rename(rows, error)
         except AlreadyAnsweredError:
             self._detach(rows)
         except (InvalidRequestError, TooLargeError) as error:
@@ -84,6 +87,23 @@ class Storing:
             self._has_ids_before = True
         known = self._ids.get(place)
         return None if known in self._answered else known
+
+    def _rename(self, rows: list[Taken], error: ApiError) -> None:
+        """Other messages have the names that clients gave to these: here these go without."""
+        taken = client_ids(self._client, self._conversation_id, self._session.source, before=rows[0].row.place)
+        renamed = []
+        for one in rows:
+            client_id = one.message.get("clientMessageId")
+            if client_id in taken:
+                self._note("its clientMessageId is that of another message by now", one.row.place)
+                kept = {name: value for name, value in one.message.items() if name != "clientMessageId"}
+                one = replace(one, message=cast(NewMessage, kept))  # noqa: PLW2901
+            elif client_id is not None:
+                taken.add(client_id)
+            renamed.append(one)
+        if renamed == rows:
+            raise Overtaken from error
+        self.store(renamed)
 
     def _detach(self, rows: list[Taken]) -> None:
         """Others have answered a question in the meantime: the source's own answer is kept as one of nothing."""

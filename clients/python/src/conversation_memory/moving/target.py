@@ -48,6 +48,16 @@ def ids_by_place(client: Client, conversation_id: str, source: str) -> dict[int,
     return found
 
 
+def client_ids(client: Client, conversation_id: str, source: str, *, before: int) -> set[str]:
+    """The names that clients gave to messages of the conversation, but for those from that place of the source on."""
+    found: set[str] = set()
+    for message in client.messages(conversation_id, page_size=_LARGEST_PAGE):
+        moved = moved_from(message, source)
+        if "clientMessageId" in message and (moved is None or moved["place"] < before):
+            found.add(message["clientMessageId"])
+    return found
+
+
 def answer_to(client: Client, conversation_id: str, question_id: str) -> Message | None:
     """The answer to a message, which stands somewhere behind it."""
     for message in _newest_first(client, conversation_id):
