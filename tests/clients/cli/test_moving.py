@@ -116,7 +116,9 @@ def test_a_file_of_tomorrow_and_a_bad_segment_are_refused_in_a_line(run: Run, tm
         == "Error: The file is in the format conversation-memory/9; what is read here is conversation-memory/1.\n"
     )
     assert run("import", "jsonl", str(tmp_path / "missing")).exit_code == 2
-    assert run("export", "--since", "yesterday").exit_code == 2
+    for never in ("yesterday", "2026-13-45", "2026-11-30T24:01"):
+        assert run("export", "--since", never).exit_code == 2
+    assert run("import", "langchain", "table", "--read-units", "-1").exit_code == 2
     assert run("export", "--since", "2026-11-30T12:00").exit_code == 0
     assert called("import", "--help").exit_code == called("import", "langchain", "--help").exit_code == 0
 
@@ -184,3 +186,4 @@ def test_memories_of_opensearch_are_imported(run: Run, api: Api, url: str, memor
     refused = run("import", "opensearch", "https://alice:secret@localhost:9200")
     assert (refused.exit_code, "secret" in refused.err) == (2, False)
     assert run("import", "opensearch", url, "--sign", "--user", "alice").exit_code == 2
+    assert run("import", "opensearch", "localhost:9200").exit_code == 2

@@ -31,7 +31,12 @@ def command() -> None:
 @click.option("--table-profile", metavar="PROFILE", help="Of AWS, to read the table.")
 @click.option("--table-endpoint", metavar="URL", help="Of DynamoDB, if it is not AWS's.")
 @click.option("--segment", metavar="K/N", default="0/1", help="The K-th of N parts, from 0: N runs move them together.")
-@click.option("--read-units", type=float, metavar="UNITS", help="Read units that the scan may take in a second.")
+@click.option(
+    "--read-units",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="UNITS",
+    help="Read units that the scan may take in a second.",
+)
 @moved_options
 @connected
 @shown

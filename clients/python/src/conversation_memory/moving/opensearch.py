@@ -56,7 +56,10 @@ class OpenSearchMemory:
     ) -> None:
         import httpx  # noqa: PLC0415 - a quarter of a second that nobody else needs
 
-        if urlsplit(url).username is not None:
+        address = urlsplit(url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("The address of the cluster is an http(s) URL.")
+        if address.username is not None:
             raise ValueError("The user and the password are no part of the address: it is shown in errors.")
         self._url = url.rstrip("/")
         self._auth = httpx.Auth() if user is None else httpx.BasicAuth(user, password)
