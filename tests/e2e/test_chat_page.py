@@ -384,6 +384,31 @@ def test_a_link_to_another_address_takes_no_token_there(page: Page, opens: Opens
 
     assert seen
     assert set(seen) == {None}
+    assert page.evaluate("localStorage.getItem('api')") is None  # the next tab is not connected there
+
+
+def test_what_is_sent_to_one_address_goes_to_no_other(
+    page: Page, opens: Opens, stack: Stack, http: httpx.Client
+) -> None:
+    """It is to be tried again when somebody has typed another address meanwhile."""
+    heard = [("access-control-allow-origin", "*"), ("access-control-expose-headers", "retry-after")]
+    busy = Passed(503, [*heard, ("retry-after", "2")], b"{}")
+    created = http.get("/conversations").json()["conversations"]
+    with Forwarder(lambda request: (lambda _: busy) if request.method == "POST" else None) as proxy:
+        proxy.upstream = stack.api_url
+        opens(api=proxy.url)
+        page.until(f"document.querySelector('#where').innerText === '{proxy.url}'")
+        _say(page, "For one service alone")
+        page.until("document.querySelector('#send').disabled")
+        page.click("#connect")
+        page.evaluate(f"document.querySelector('[name=api]').value = '{stack.api_url}'")
+        page.click("#connection .main")
+        page.until("document.querySelector('#problem').innerText === 'Connected to another address.'")
+
+    assert page.text("#where") == stack.api_url
+    assert http.get("/conversations").json()["conversations"] == created
+    assert page.evaluate("localStorage.getItem('api')") == stack.api_url
+    page.forget_errors()
 
 
 # For everybody
