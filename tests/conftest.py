@@ -32,6 +32,7 @@ def pytest_configure() -> None:
         os.environ["PATH"] = node.path_with(node.prepare(), os.environ.get("PATH", os.defpath))
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes minutes, unless it is asked for, and tell which tests stay together when two processes share
     the work: those that share something costly.
