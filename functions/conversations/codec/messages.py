@@ -94,9 +94,11 @@ def message_from_item(item: Item) -> Message | None:
         "rev": int(item[schema.REV]["N"]) if schema.REV in item else 1,
     }
     try:
-        document = from_json(unpacked(item[schema.BODY]))
-        said = {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
-        return Message.of({"content": (), **said, **place})
+        fields = {**place, "content": ()}
+        for member, value in from_json(unpacked(item[schema.BODY])).items():
+            if member in _MEMBERS:
+                fields[_MEMBERS[member]] = value
+        return Message.of(fields)
     except (AttributeError, ValueError, TypeError, zlib.error):
         return Message(**place, role="user", content=(), position=0, readable=False)
 
