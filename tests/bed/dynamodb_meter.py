@@ -16,7 +16,7 @@ from tests.bed.forwarder import Forwarder, Passed, Passing, Way
 from tests.bed.request_units import READS, ByTable, read_units
 
 _SIGNED = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request"  # the engine takes the region
-WRITES = frozenset({"DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
+WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,11 @@ class Call:
 
     def item_ids(self, table: str) -> list[str]:
         """The ids of the items of a table that it writes."""
-        actions = [next(iter(action.values())) for action in self.request.get("TransactItems", ())] or [self.request]
-        keys = (action.get("Key") or action["Item"] for action in actions if action["TableName"] == table)
-        return [key["id"]["S"] for key in keys]
+        actions = [next(iter(action.values())) for action in self.request.get("TransactItems", ())]
+        written = [action for action in actions or [self.request] if action.get("TableName") == table]
+        batch = self.request.get("RequestItems", {}).get(table, ())
+        written += [next(iter(action.values())) for action in batch]
+        return [(action.get("Key") or action["Item"])["id"]["S"] for action in written]
 
 
 class DynamoDBMeter(Forwarder):

@@ -185,14 +185,18 @@ def test_the_meter_counts_the_units_of_each_table_and_index_and_changes_nothing(
         client.put_item(TableName=tables.messages, Item=put("m", body="x" * 1500, **indexed))
         actions = [{"Put": {"TableName": tables.messages, "Item": put(local)}} for local in ("a", "b")]
         client.transact_write_items(TransactItems=actions)
+        puts = [{"PutRequest": {"Item": put(local, body="x" * 1500)}} for local in ("d", "e")]
+        client.batch_write_item(RequestItems={tables.messages: puts})
         read = client.get_item(TableName=tables.messages, Key={"id": {"S": "c.m"}})["Item"]
-        single, transaction, reading = meter.calls
+        single, transaction, batch, reading = meter.calls
 
     assert read == put("m", body="x" * 1500, **indexed)
     assert single.units == {(tables.messages, ""): 2, (tables.messages, "conversationId-createdAt"): 2}
     assert transaction.units == {(tables.messages, ""): 4}
     assert transaction.item_ids(tables.messages) == ["c.a", "c.b"]
-    assert [call.is_write for call in (single, transaction, reading)] == [True, True, False]
+    assert batch.units == {(tables.messages, ""): 4}
+    assert batch.item_ids(tables.messages) == ["c.d", "c.e"]
+    assert [call.is_write for call in (single, transaction, batch, reading)] == [True, True, True, False]
     assert reading.answer_bytes > 1500
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from tests.bench.bed import ROLES, text
+from botocore.client import Config
+
+from tests.bench.bed import ROLES, client, text
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.titles import APPEND, READ
 
@@ -21,6 +23,11 @@ _MESSAGES_AT_ONCE = 2000
 
 TABLE = "plain"
 _OWNER = "a1b2c3d4-0000-4000-8000-000000000001"
+
+
+def bare(endpoint_url: str) -> Any:
+    """A client of the engine as botocore makes it by itself, with nothing of what the functions set."""
+    return client("dynamodb", endpoint_url, Config())
 
 
 def reads_at_once(length: int) -> int:

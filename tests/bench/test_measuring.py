@@ -2,7 +2,8 @@
 
 import math
 
-from tests.bench import tables, titles
+from conversations.clients import DATA
+from tests.bench import plain, tables, titles
 from tests.bench.measuring import Count, Row, Spread, in_rounds
 from tests.bench.peers.amplify import amplify_turns
 from tests.bench.results import document
@@ -46,6 +47,15 @@ def test_a_table_shows_medians_ranges_ratios_and_why_there_is_no_number() -> Non
     assert "| peer | us |  | breaks |" in shown.splitlines()
     assert "| something | units | 7.50 |" in shown.splitlines()
     assert "nothing" not in shown
+
+
+def test_bare_botocore_has_nothing_of_what_the_functions_set() -> None:
+    set_by_us = DATA.parameter_validation, DATA.retries["mode"], DATA.user_agent
+    found = plain.bare("http://127.0.0.1:9").meta.config
+
+    assert (found.parameter_validation, found.retries["mode"]) == (True, "legacy")
+    assert set_by_us == (False, "standard", DATA.user_agent)
+    assert DATA.user_agent not in found.user_agent
 
 
 def test_a_streamed_turn_of_amplify_is_157_write_units_and_more_reads_with_every_turn() -> None:

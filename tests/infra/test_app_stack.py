@@ -1,5 +1,6 @@
 """What people and other stacks find the service by, and what tells when it is unwell."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,6 +101,11 @@ def test_alarms_watch_what_can_go_wrong(default: Deployment) -> None:
             ),
         ]
     )
+
+
+def test_the_readme_says_what_they_cost(default: Deployment) -> None:
+    number = len(default.app.properties("AWS::CloudWatch::Alarm"))
+    assert f"{number} alarms (${number * 0.10:.2f} a month" in (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def test_an_address_can_be_told(synthesise: Synthesise, default: Deployment) -> None:

@@ -6,14 +6,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from botocore.client import Config
-
 from conversations import ids
 from conversations.appending import Appending, append
 from conversations.model import Draft
 from tests.bed.in_process import Api
 from tests.bench import plain
-from tests.bench.bed import OWNER, Bed, bed, client, engine, text
+from tests.bench.bed import OWNER, Bed, bed, engine, text
 from tests.bench.canned import canned
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.plain import APPEND_LENGTHS, APPENDS_AT_ONCE, SIZE, YARDSTICK_APPEND
@@ -29,7 +27,7 @@ def rows(folder: Path) -> Iterator[list[Row]]:
 
 def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
     conversation_id = direct.fill(length, SIZE)
-    bare, store = client("dynamodb", again, Config()), direct.store_through(again)
+    bare, store = plain.bare(again), direct.store_through(again)
     api = Api(store, direct.clock)
     said = [{"text": text(length, SIZE)}]
     body = json.dumps({"role": "user", "content": said})

@@ -28,7 +28,7 @@ def rows(folder: Path) -> Iterator[list[Row | Count]]:
     with ExitStack() as ready:
         url = ready.enter_context(engine(folder))
         dynamodb = client("dynamodb", url, DATA)
-        bare = client("dynamodb", ready.enter_context(canned(url)), DATA)
+        bare = plain.bare(ready.enter_context(canned(url)))
         found: list[Row | Count] = [*plain.yardsticks(dynamodb, bare), *amplify_turns()]
         for kind in KINDS:
             log = folder / f"{kind.module}.log"

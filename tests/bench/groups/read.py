@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from botocore.client import Config
-
 from conversations.access import read_head
 from conversations.history import read_history
 from conversations.history_query import HistoryQuery
@@ -17,7 +15,7 @@ from conversations.store import Store
 from conversations.windows import Limits
 from tests.bed.in_process import Api
 from tests.bench import plain
-from tests.bench.bed import Bed, bed, client, engine
+from tests.bench.bed import Bed, bed, engine
 from tests.bench.canned import canned
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.plain import READ_LENGTHS, SIZE, YARDSTICK_READ, reads_at_once
@@ -38,7 +36,7 @@ def rows(folder: Path) -> Iterator[list[Row]]:
 def _rows(direct: Bed, again: str, length: int) -> Iterator[Row]:
     conversation_id = direct.fill(length, SIZE)
     plain.fill(direct.dynamodb, conversation_id, length, SIZE)
-    bare = client("dynamodb", again, Config())
+    bare = plain.bare(again)
     reads = Reads(direct, direct.store_through(again), conversation_id)
     works: dict[str, Callable[[], Read]] = {
         YARDSTICK_READ: lambda: plain.read(bare, conversation_id),

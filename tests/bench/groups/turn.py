@@ -13,11 +13,10 @@ from pathlib import Path
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics
-from botocore.client import Config
 
 from tests.bed.played_model import PLENTY_MS, SETTINGS, PlayedModel, deltas
 from tests.bench import plain
-from tests.bench.bed import Bed, bed, client, engine, text
+from tests.bench.bed import Bed, bed, engine, text
 from tests.bench.measuring import Row, cpu_us
 from tests.bench.metered import CHUNK, SteppingClock
 from tests.bench.titles import OURS
@@ -40,7 +39,7 @@ def rows(folder: Path) -> Iterator[list[Row]]:
 def _rows(direct: Bed, length: int) -> Iterator[Row]:
     conversation_id = direct.fill(length, SIZE)
     plain.fill(direct.dynamodb, conversation_id, length, SIZE)
-    bare, places = client("dynamodb", direct.endpoint_url, Config()), count(length)
+    bare, places = plain.bare(direct.endpoint_url), count(length)
 
     def by_hand() -> None:
         plain.append(bare, conversation_id, next(places), SIZE)

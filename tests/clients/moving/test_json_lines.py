@@ -119,6 +119,27 @@ def test_moving_into_the_same_service_changes_nothing(memory: Client, api: Api, 
     assert len(list(memory.conversations())) == 1
 
 
+def test_moving_into_the_same_service_brings_back_what_was_deleted_and_tells_what_was_cleared(
+    memory: Client, written_down: Write
+) -> None:
+    deleted, cleared = (memory.create_conversation(name=name)["id"] for name in ("deleted", "cleared"))
+    for conversation_id in (deleted, cleared):
+        memory.append_message(conversation_id, "user", "kept")
+    path = written_down()
+    memory.delete_conversation(deleted)
+    memory.clear_messages(cleared)
+    memory.append_message(cleared, "user", "said afterwards")
+
+    for moved in (1, 0):
+        report = move(JsonLinesFile(path), memory)
+
+        assert (report.moved, report.present) == (moved, 1 - moved)
+        assert [(remark.session, remark.reason) for remark in report.skipped] == [
+            (cleared, "was written down from here, and has been cleared since")
+        ]
+    assert sorted((c["name"], c["messageCount"]) for c in memory.conversations()) == [("cleared", 1), ("deleted", 1)]
+
+
 def test_moving_again_changes_nothing_and_goes_on_where_the_source_has_grown(
     memory: Client, other: Client, other_served: Served, api: Api, written_down: Write
 ) -> None:

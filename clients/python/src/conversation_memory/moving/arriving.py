@@ -152,15 +152,28 @@ class _Attempt:
     # What is there
 
     def _is_the_original(self) -> bool:
-        """Whether the very conversation stands in the target: it was exported from there."""
+        """Whether the very conversation stands in the target: it was exported from there.
+
+        Raises:
+            Refused: it does, but what the source has of it was cleared.
+        """
         if self._session.original_id is None:
             return False
         try:
             original = self._client.get_conversation(self._session.original_id)
         except NotFoundError:
             return False
+        first = next((row.origin["id"] for row in self._session.rows() if "id" in row.origin), None)
+        if first is not None:
+            self._expect(original["id"], first)
         self._present = original["messageCount"]
         return True
+
+    def _expect(self, conversation_id: str, message_id: str) -> None:
+        try:
+            self._client.get_message(conversation_id, message_id)
+        except NotFoundError:
+            raise Refused("was written down from here, and has been cleared since") from None
 
     def _look(self) -> None:
         session, key = self._session, key_of(self._session.source, self._session.key)
