@@ -21,6 +21,8 @@ from infra.local.emulator import Emulator, EmulatorSettings
 from tests.bed.stack import Stack, deployed
 from tests.bed.tables import Tables, fresh_tables
 
+_STACKS = ("guarded", "secured", "stack")  # the fixtures that are one
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--faults", action="store_true", help="also those tests that take minutes (make test-faults)")
@@ -44,11 +46,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("faults")]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder in ("e2e", "infra", "local"):
-            item.add_marker(pytest.mark.xdist_group(folder))
-        elif item.get_closest_marker("stack"):
-            item.add_marker(pytest.mark.xdist_group("e2e"))
+        if group := _group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(item: pytest.Item) -> str | None:
+    """What is costly and shared by a test with others: a deployed stack, else what its folder shares."""
+    deployed_here = next(filter(getattr(item, "fixturenames", ()).__contains__, _STACKS), None)
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return deployed_here or (folder if folder in ("e2e", "infra", "local") else None)
 
 
 @pytest.fixture(scope="session", autouse=True)
