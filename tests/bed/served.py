@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 import httpx
 
@@ -9,6 +10,7 @@ from tests.bed.in_process import Api
 
 Fault = Callable[["Served", httpx.Request], httpx.Response]
 _JSON = "application/json"
+_ONE_REQUEST = Lock()  # a function has one at a time, and Powertools keeps it on a class
 
 
 class Served(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -32,21 +34,23 @@ class Served(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def carry_out(self, request: httpx.Request) -> httpx.Response:
         """What the API answers; in OpenSearch's dialect too, which no document describes."""
         if request.url.path.startswith("/_plugins/"):
-            told = self.api.send(
+            with _ONE_REQUEST:
+                told = self.api.send(
+                    request.method,
+                    request.url.path,
+                    request.content.decode() or None,
+                    dict(request.url.params),
+                    dict(request.headers),
+                )
+            return httpx.Response(told["statusCode"], headers=told["headers"], text=told["body"])
+        with _ONE_REQUEST:
+            answer = self.api.call(
                 request.method,
                 request.url.path,
-                request.content.decode() or None,
-                dict(request.url.params),
-                dict(request.headers),
+                raw=request.content.decode() or None,
+                query=dict(request.url.params),
+                headers=request.headers,
             )
-            return httpx.Response(told["statusCode"], headers=told["headers"], text=told["body"])
-        answer = self.api.call(
-            request.method,
-            request.url.path,
-            raw=request.content.decode() or None,
-            query=dict(request.url.params),
-            headers=request.headers,
-        )
         headers = {name: str(value) for name, value in answer.headers.items()}
         body = b"" if answer.status == 204 else httpx.Response(200, json=answer.body).content
         return httpx.Response(answer.status, headers=headers, content=body)
