@@ -371,6 +371,7 @@ def test_an_item_that_cannot_be_read_does_not_end_the_page(api: Api, dynamodb: A
     assert found == (ids if order == "asc" else ids[::-1])
 
 
+@pytest.mark.slow
 def test_a_page_is_cut_to_what_an_answer_may_hold(api: Api) -> None:
     conversation_id = api.create()
     for _ in range(4):

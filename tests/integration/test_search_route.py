@@ -122,6 +122,7 @@ def test_who_may_not_see_it_may_not_search_it(api: Api, lagging: Any, clock: Any
     assert bob.call("GET", "/conversations/unknown/search", query={"q": "secret"}).status == 404
 
 
+@pytest.mark.slow
 def test_an_answer_holds_as_many_hits_as_it_has_room_for(api: Api) -> None:
     conversation_id = api.create()
     content = [{"text": "word"}, {"image": {"format": "png", "source": {"bytes": "A" * 2_000_000}}}]

@@ -19,6 +19,7 @@ def variables(url: str) -> dict[str, str]:
     return {**known, "PYTHONPATH": str(SOURCES), "CONVERSATION_MEMORY_URL": url}
 
 
+@pytest.mark.slow
 def test_a_deletion_is_asked_about(url: str, memory: Client) -> None:
     there = memory.create_conversation()["id"]
 

@@ -234,6 +234,7 @@ def test_a_page_is_cut_to_what_an_answer_may_hold(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("of_traces", [False, True])
+@pytest.mark.slow
 def test_no_more_is_read_than_an_answer_may_hold(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, of_traces: bool
 ) -> None:

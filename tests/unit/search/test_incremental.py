@@ -165,6 +165,7 @@ def test_an_unknown_mapping_is_refused(mapping: dict[str, Any]) -> None:
         Index(mapping)
 
 
+@pytest.mark.slow
 def test_the_memory_it_tells_is_the_memory_it_takes() -> None:
     def documents() -> Iterator[tuple[str, dict[str, Any]]]:
         for number in range(2_000):
