@@ -15,6 +15,8 @@ from tests.bed.in_process import Api
 from tests.bed.opensearch import Cluster
 from tests.clients.cli.conftest import Ran, Run, called
 
+pytestmark = pytest.mark.slow
+
 SOURCES = Path(__file__).parents[3] / "clients" / "python" / "src"
 
 

@@ -6,8 +6,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from conversation_memory import Client
 from tests.bed.terminal import CTRL_C, ENTER, terminal
+
+pytestmark = pytest.mark.slow
 
 SOURCES = Path(__file__).parents[3] / "clients" / "python" / "src"
 PROGRAM = [sys.executable, "-m", "conversation_memory"]
@@ -19,7 +23,6 @@ def variables(url: str) -> dict[str, str]:
     return {**known, "PYTHONPATH": str(SOURCES), "CONVERSATION_MEMORY_URL": url}
 
 
-@pytest.mark.slow
 def test_a_deletion_is_asked_about(url: str, memory: Client) -> None:
     there = memory.create_conversation()["id"]
 

@@ -20,6 +20,8 @@ from tests.bed.opensearch import Cluster
 from tests.bed.served import Served, answering, lost
 from tests.integration.test_told import ANSWER, TOLD
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[..., Path]
 IMAGE = {"image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}}
 USE = {"toolUse": {"toolUseId": "t1", "name": "f", "input": {"n": 1.5, "deep": [None, {}]}}}
@@ -189,7 +191,6 @@ def _texts(client: Client, name: str = "long") -> list[str]:
     return [message["content"][0]["text"] for message in client.messages(found["id"], page_size=1000)]
 
 
-@pytest.mark.slow
 def test_several_at_once_make_nothing_twice(
     memory: Client, other: Client, written_down: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +223,6 @@ def _shorten(longer: Path, shorter: Path) -> None:
     shorter.write_text("".join([*lines[:-2], lines[-1]]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("is_done", [True, False])
 def test_a_run_that_ends_anywhere_is_begun_again(
     memory: Client, other_served: Served, written_down: Write, is_done: bool
@@ -457,7 +457,6 @@ def test_errors_that_would_meet_every_session_end_the_run(
         move(JsonLinesFile(written_down()), Client("http://other", http=http))
 
 
-@pytest.mark.slow
 def test_a_run_that_is_interrupted_ends_soon(memory: Client, other: Client, written_down: Write) -> None:
     """Ctrl-C meets the thread that waits for the others: they end with the request that is on its way."""
     _long(memory, 98 * 5)

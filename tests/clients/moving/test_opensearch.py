@@ -19,6 +19,8 @@ from tests.bed.in_process import Api
 from tests.bed.opensearch import Cluster
 from tests.bed.served import Served
 
+pytestmark = pytest.mark.slow
+
 
 class OpenSearch(httpx.BaseTransport):
     """The dialect of a service, as OpenSearch answers without a gateway."""
