@@ -10,7 +10,7 @@ import pytest
 
 from infra.bundling import FUNCTIONS
 from infra.local import environment
-from tests.bench.groups.cold import SETTINGS
+from tests.bed.variables import OF_FUNCTIONS
 from tests.bench.metered import Metered
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def _started(part: str, event: Any, service: Metered) -> Any:
     direct = service.unmetered
     tables = {"MESSAGES_TABLE": direct.tables.messages, "CONVERSATIONS_TABLE": direct.tables.conversations}
     variables = environment.for_emulator(os.environ) | environment.aws_settings(direct.endpoint_url)
-    variables |= SETTINGS | tables | {"BODIES_BUCKET": direct.bodies}
+    variables |= OF_FUNCTIONS | tables | {"BODIES_BUCKET": direct.bodies}
     command = [sys.executable, "-c", SCRIPT, part, json.dumps(event)]
     run = subprocess.run(command, cwd=FUNCTIONS, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stderr

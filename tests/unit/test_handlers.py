@@ -12,28 +12,16 @@ import pytest
 import snapshot_restore_py  # type: ignore[import-untyped]  # it publishes no types
 
 from conversations.quiet import FaultError
+from tests.bed.variables import OF_FUNCTIONS
 
 ENVIRONMENT = {
+    **OF_FUNCTIONS,
     "MESSAGES_TABLE": "m",
     "CONVERSATIONS_TABLE": "c",
     "BODIES_BUCKET": "b",
     "AUTH": "jwt",
-    "TURN_FUNCTION": "t",
-    "STAGE": "test",
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
-    "MODEL_ID": "model",
-    "SYSTEM_PROMPT": "",
-    "HISTORY_TOKENS": "1000",
-    "MESSAGE_UPDATED_TIME": "true",
-    "MAX_OUTPUT_TOKENS": "",
-    "GRAPHQL_HOSTS": "",
-    "TOOL_ROUNDS": "10",
-    "MODEL_FIELDS": "",
-    "GUARDRAIL": "",
-    "CACHE_POINTS": "",
-    "CLEANUP_QUEUE_URL": "http://localhost/queue",
-    "POWERTOOLS_METRICS_NAMESPACE": "test",
     "POWERTOOLS_LOG_LEVEL": "INFO",
 }
 EVENTS: dict[str, dict[str, Any]] = {

@@ -13,6 +13,7 @@ from conversations import ids, schema
 from infra.bundling import FUNCTIONS, REQUIREMENTS, Bundler
 from infra.local import environment
 from tests.bed.installed import installed
+from tests.bed.variables import OF_FUNCTIONS
 from tests.bench.bed import OWNER, Bed, bed, engine
 from tests.bench.cold_process import Start, start
 from tests.bench.measuring import Row
@@ -21,24 +22,6 @@ CPU = "CPU of a cold start, to the first answer"
 MEMORY = "Peak memory of a cold start"
 MESSAGES, SIZE = 20, 500
 _YARDSTICK = "bare botocore: a client and one Query"
-SETTINGS = {
-    "AUTH": "none",
-    "TURN_FUNCTION": "turn",
-    "STAGE": "bench",
-    "MODEL_ID": "model",
-    "SYSTEM_PROMPT": "",
-    "HISTORY_TOKENS": "100000",
-    "MESSAGE_UPDATED_TIME": "true",
-    "MAX_OUTPUT_TOKENS": "",
-    "GRAPHQL_HOSTS": "",
-    "TOOL_ROUNDS": "10",
-    "MODEL_FIELDS": "",
-    "GUARDRAIL": "",
-    "CACHE_POINTS": "",
-    "CLEANUP_QUEUE_URL": "http://localhost/queue",
-    "POWERTOOLS_METRICS_NAMESPACE": "bench",
-    "POWERTOOLS_SERVICE_NAME": "bench",
-}
 
 
 @contextmanager
@@ -59,7 +42,7 @@ def rows(folder: Path) -> Iterator[list[Row]]:
 
 def _variables(direct: Bed) -> Mapping[str, str]:
     tables = {"MESSAGES_TABLE": direct.tables.messages, "CONVERSATIONS_TABLE": direct.tables.conversations}
-    return SETTINGS | environment.aws_settings(direct.endpoint_url) | tables | {"BODIES_BUCKET": direct.bodies}
+    return OF_FUNCTIONS | environment.aws_settings(direct.endpoint_url) | tables | {"BODIES_BUCKET": direct.bodies}
 
 
 def _starts(direct: Bed, bundle: Path, bare: Path) -> Mapping[str, tuple[Path, str, Any, Callable[[Any], bool]]]:

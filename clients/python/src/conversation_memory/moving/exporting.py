@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from conversation_memory import Client
@@ -56,11 +57,9 @@ def export(
 
 def check_time(text: str) -> None:
     """Raises ``ValueError`` for what is no time as the API has it, or the beginning of one."""
-    try:
+    with suppress(ValueError):  # there is no such day, or hour
         if _TIME.fullmatch(text) and datetime.fromisoformat(text.removesuffix("Z")[:19]):
             return
-    except ValueError:
-        pass  # there is no such day, or hour
     raise ValueError(f"{text} is no time in UTC, such as 2026-11-30 or 2026-11-30T12:00:00Z")
 
 
