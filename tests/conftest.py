@@ -6,6 +6,7 @@ for `tables`. `stack` is the whole service, deployed once by the CDK command lin
 """
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Let a plain `pytest` find Node.js: CDK's library starts it on import, and the stack is deployed with it."""
+    """Let a plain `pytest` find Node.js: CDK's library starts it on import, and the stack is deployed with it. And let
+    the programs that tests interrupt be interrupted: a shell starts what it runs in the background with SIGINT ignored,
+    and whatever that starts inherits it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with suppress(node.ToolError):  # the tests that need them fail, the others need not
         os.environ["PATH"] = node.path_with(node.prepare(), os.environ.get("PATH", os.defpath))
 
