@@ -21,7 +21,9 @@ EXPIRES_AT = "expiresAt"  # seconds since the epoch: the TTL attribute of both t
 # Messages
 CONVERSATION_ID = "conversationId"
 CREATED_AT = "createdAt"
-BODY = "body"
+PLACE = "place"  # what every message has, seven short words
+WORDS = "words"  # the text of a message that is nothing else
+BODY = "body"  # all the rest, in one JSON document
 REV = "rev"
 MESSAGES_INDEX = "conversationId-createdAt"
 

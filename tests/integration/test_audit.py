@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from audit.__main__ import main
 from audit.auditor import Deployment, audit
 from conversations import turns
 from conversations.clock import NANOSECONDS, SystemClock
+from conversations.codec import message_from_item, message_to_item
 from conversations.codec.traces import trace_key
 from conversations.dynamo import DynamoStore
 from conversations.dynamo import Tables as TableNames
@@ -92,11 +93,11 @@ class Stored:
         messages = [item for item in self.items(self.tables.messages).values() if "createdAt" in item]
         return [item["id"]["S"] for item in sorted(messages, key=lambda item: item["createdAt"]["S"])]
 
-    def message(self, place: int, **members: Any) -> None:
-        """Change members of a message's document."""
-        item = self.items(self.tables.messages)[self.chain[place]]
-        body = json.loads(item["body"]["S"]) | members
-        self.edit(self.tables.messages, item["id"]["S"], body={"S": json.dumps(body)})
+    def message(self, place: int, **fields: Any) -> None:
+        """Change fields of a message."""
+        message = message_from_item(self.items(self.tables.messages)[self.chain[place]])
+        assert message is not None
+        self.dynamodb.put_item(TableName=self.tables.messages, Item=message_to_item(replace(message, **fields)))
 
     def find(self, ending: str) -> str:
         (found,) = [item_id for item_id in self.items(self.tables.messages) if item_id.endswith(ending)]
@@ -200,14 +201,14 @@ def _with_number(stored: Stored, trace_id: str, ordinal: int) -> Item:
 
 def _message_item(stored: Stored, chain: str) -> Item:
     item = stored.items(stored.tables.messages)[stored.chain[QUESTION]]
-    return {"conversationId": {S: chain}, "createdAt": item["createdAt"], "body": item["body"]}
+    return _without_id(item) | {"conversationId": {S: chain}}
 
 
 BROKEN: dict[str, tuple[str | set[str], Break]] = {
     "a hole in the positions": ("position", lambda s: s.message(QUESTION, position=9)),
     "two at one time": ({"time", "answer"}, _swap_times),
-    "another message before": ("previous message", lambda s: s.message(ANSWER, previousMessageId=s.chain[SYSTEM])),
-    "another system message before": ("system message", lambda s: s.message(ANSWER, systemMessageId=s.chain[ANSWER])),
+    "another message before": ("previous message", lambda s: s.message(ANSWER, previous_message_id=s.chain[SYSTEM])),
+    "another system message before": ("system message", lambda s: s.message(ANSWER, system_message_id=s.chain[ANSWER])),
     "another last system message": ("system message", lambda s: s.head(lastSystemMessageId={S: s.chain[ANSWER]})),
     "a message is lost": (
         {"message count", "position", "previous message"},
@@ -240,9 +241,9 @@ BROKEN: dict[str, tuple[str | set[str], Break]] = {
     ),
     "keys of another hour": ("index of conversations", lambda s: s.head(activeHour={S: "2020-01-01T00"})),
     "keys of another update": ("index of conversations", lambda s: s.head(updatedAt={S: "2020-01-01T00:00:00.0Z"})),
-    "an answer to nothing": ("answer", lambda s: s.message(ANSWER, associatedUserMessageId=None)),
-    "an answer to what is gone": ("answer", lambda s: s.message(ANSWER, associatedUserMessageId=s.chain[0] + "x")),
-    "an answer to another": ("answer", lambda s: s.message(ANSWER, associatedUserMessageId=s.chain[LARGE])),
+    "an answer to nothing": ("answer", lambda s: s.message(ANSWER, associated_user_message_id=None)),
+    "an answer to what is gone": ("answer", lambda s: s.message(ANSWER, associated_user_message_id=s.chain[0] + "x")),
+    "an answer to another": ("answer", lambda s: s.message(ANSWER, associated_user_message_id=s.chain[LARGE])),
     "an answer to no question": ("answer", lambda s: s.message(QUESTION, role="assistant")),
     "stored as complete": ("turn", lambda s: s.edit(s.tables.messages, s.find(".turn"), status={S: "complete"})),
     "a turn for ever": ("turn", lambda s: s.edit(s.tables.messages, s.find(".turn"), expiresAt=None)),
@@ -256,7 +257,7 @@ BROKEN: dict[str, tuple[str | set[str], Break]] = {
         lambda s: s.put(s.tables.messages, f"{_other_chain(s, 1)}.r", body={S: json.dumps({"messages": []})}),
     ),
     "an object is lost": ("object", _lose_object),
-    "an object of another": ("object", lambda s: s.message(LOOSE, large=f"{'x' * 20}/m/1")),
+    "an object of another": ("object", lambda s: s.message(LOOSE, large_key=f"{'x' * 20}/m/1")),
     "an object of nobody": ("orphan", lambda s: _put_object(s, f"{'o' * 20}/m/1")),
     "a message of nobody": ("orphan", lambda s: _orphan(s, **_message_item(s, "o" * 20))),
     "a message of a chain to come": (

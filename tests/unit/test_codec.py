@@ -49,15 +49,15 @@ def test_a_message_comes_back_equal_by_type(text: str, context: Any, metadata: d
 def test_english_of_a_kilobyte_takes_one_write_unit() -> None:
     item = codec.message_to_item(_message(_prose(1024)))
 
-    assert set(item[schema.BODY]) == {"B"}
+    assert set(item[schema.WORDS]) == {"B"}
     assert _size(item) <= codec.WRITE_UNIT_BYTES
 
 
 def test_text_that_is_small_or_saves_no_write_unit_stays_text() -> None:
     noise = base64.b64encode(os.urandom(1125)).decode()  # 1,500 characters that shrink by a quarter: 2 units as well
 
-    assert set(codec.message_to_item(_message("hello"))[schema.BODY]) == {"S"}
-    assert set(codec.message_to_item(_message(noise))[schema.BODY]) == {"S"}
+    assert set(codec.message_to_item(_message("hello"))[schema.WORDS]) == {"S"}
+    assert set(codec.message_to_item(_message(noise))[schema.WORDS]) == {"S"}
 
 
 @pytest.mark.parametrize(("size", "is_large"), [(16_000, False), (40_000, True)])
@@ -86,14 +86,81 @@ def test_what_shrinks_is_bounded_unpacked_too(size: int, is_large: bool) -> None
     assert bulk is None or len(bulk) < 1000
 
 
-@pytest.mark.parametrize("body", [{"S": "{"}, {"B": b"junk"}, {"S": "[]"}, {"S": '{"content": []}'}])
-def test_an_item_that_cannot_be_read_is_an_unreadable_message(body: dict[str, Any]) -> None:
-    item = codec.message_to_item(_message("x")) | {schema.BODY: body}
+def test_a_text_alone_needs_no_document() -> None:
+    message = _message("hello", previous_message_id="c.before", associated_user_message_id="c.question")
+
+    item = codec.message_to_item(message)
+
+    assert item[schema.PLACE] == {"S": "7 user 3 c.before c.question  "}
+    assert item[schema.WORDS] == {"S": "hello"}
+    assert schema.BODY not in item
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"text": "a"}, {"text": "b"}],
+        [{"text": "a", "of": "another kind"}],
+        [{"text": 5}],
+        [{"image": {"format": "png"}}],
+        [{}],
+        [],
+        [{"text": ""}],
+        [{"text": '"\\ \u2028\u0000\U0001f600'}],
+    ],
+)
+@pytest.mark.parametrize("tokens", [0, 3])
+def test_whatever_is_said_comes_back(content: list[dict[str, Any]], tokens: int) -> None:
+    message = replace(_message("x"), content=content, tokens=tokens, system_message_id="c.s", request_hash="h")
+
+    assert codec.message_from_item(codec.message_to_item(message)) == message
+
+
+def test_an_item_as_it_was_written_once_is_read() -> None:
+    """All of it stood in the document."""
+    document = {
+        "role": "assistant",
+        "position": 7,
+        "previousMessageId": "c.before",
+        "associatedUserMessageId": "c.question",
+        "tokens": 3,
+        "content": said("x"),
+    }
+    item: codec.Item = {
+        "id": {"S": "c" * 20 + ".local"},
+        "conversationId": {"S": "c" * 20},
+        "createdAt": {"S": NOW},
+        "rev": {"N": "2"},
+        "body": {"S": json.dumps(document)},
+    }
+
+    expected = _message("x", previous_message_id="c.before", associated_user_message_id="c.question", rev=2)
+    assert codec.message_from_item(item) == replace(expected, role="assistant")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {schema.BODY: {"S": "{"}},
+        {schema.BODY: {"S": "{} {}"}},
+        {schema.BODY: {"B": b"junk"}},
+        {schema.BODY: {"S": "[]"}},
+        {schema.WORDS: {"B": b"junk"}},
+        {schema.PLACE: {"S": "7 user 3"}},
+        {schema.PLACE: {"S": "seven user 3    "}},
+        {schema.PLACE: None},
+        {schema.PLACE: None, schema.BODY: {"S": '{"content": []}'}},
+    ],
+)
+def test_an_item_that_cannot_be_read_is_an_unreadable_message(damage: dict[str, Any]) -> None:
+    item = codec.message_to_item(_message("x")) | damage
+    item = {name: value for name, value in item.items() if value is not None}
 
     message = codec.message_from_item(item)
 
     assert message is not None
     assert (message.readable, message.id, message.created_at) == (False, "c" * 20 + ".local", NOW)
+    assert (message.position, message.content) == (0, ())
 
 
 def _conversation(**about: Any) -> Conversation:

@@ -107,7 +107,7 @@ def about_item(conversation: Conversation) -> Item | None:
     if len(text.encode()) <= SHORT_ABOUT_BYTES:
         return None
     item: Item = {schema.ID: {"S": ids.about_record_id(conversation.id)}}
-    return item | {_ABOUT: packed(text, others=size_of(item))}
+    return item | {_ABOUT: packed(text, others=size_of(item) + len(_ABOUT))}
 
 
 def empty_about_item(conversation_id: str) -> Item:

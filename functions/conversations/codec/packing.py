@@ -5,8 +5,6 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from conversations import schema
-
 WRITE_UNIT_BYTES = 1024
 
 _decoder = json.JSONDecoder()
@@ -40,19 +38,19 @@ def size_of(item: Item) -> int:
 
 
 def packed(text: str, *, others: int) -> dict[str, str | bytes]:
-    """The text as an attribute: compressed if that saves a write unit, given the bytes of the other attributes."""
-    size = others + len(schema.BODY) + len(text.encode())
+    """The text as an attribute: compressed if that saves a write unit, given the bytes of all that is beside it."""
+    encoded = text.encode()
+    size = others + len(encoded)
     if size <= WRITE_UNIT_BYTES:
         return {"S": text}
-    compressed = zlib.compress(text.encode())
-    saved = write_units(size) - write_units(others + len(schema.BODY) + len(compressed))
+    compressed = zlib.compress(encoded)
+    saved = write_units(size) - write_units(others + len(compressed))
     return {"B": compressed} if saved > 0 else {"S": text}
 
 
 def unpacked(attribute: Mapping[str, Any]) -> str:
-    if "B" in attribute:
-        return zlib.decompress(attribute["B"]).decode()
-    return str(attribute["S"])
+    text: str | None = attribute.get("S")
+    return zlib.decompress(attribute["B"]).decode() if text is None else text
 
 
 def write_units(size: int) -> int:

@@ -56,7 +56,7 @@ def trace_to_item(trace: Trace) -> Item:
         schema.TRACE_KEY: {"S": trace_key(trace.parent_id, trace.number, trace.ordinal)},
         schema.REV: {"N": str(trace.version)},
     }
-    return item | {schema.BODY: packed(to_json(document), others=size_of(item))}
+    return item | {schema.BODY: packed(to_json(document), others=size_of(item) + len(schema.BODY))}
 
 
 def trace_from_item(item: Item) -> Trace | None:

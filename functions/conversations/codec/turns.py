@@ -32,7 +32,7 @@ def turn_to_item(turn: Turn) -> Item:
     if turn.error is not None:
         item[schema.ERROR] = {"S": to_json(dict(turn.error))}
     if turn.partial_text:
-        item[schema.PARTIAL] = packed(_beginning(turn.partial_text), others=size_of(item))
+        item[schema.PARTIAL] = packed(_beginning(turn.partial_text), others=size_of(item) + len(schema.PARTIAL))
     return item
 
 
