@@ -6,14 +6,14 @@ knows (``conversations.converse``): all that follows sees those parts alone.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal
 
 from conversations import attachments, tokens
-from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TOOL_RESULT, TOOL_USE, is_blank, is_blank_text
+from conversations.content import GUARDED, MEDIA_KINDS, REASONING, TEXT, TOOL_RESULT, TOOL_USE, is_blank, is_blank_text
 from conversations.converse import sendable
 from conversations.errors import CurrentMessageNotFoundError, EmptyMessageError, OrphanToolResultError
 from conversations.model import ASKING_ROLES, Block, Message, Prompt, ToolCall
@@ -43,8 +43,8 @@ class _Entry:
 
     side: Side
     blocks: list[Block]
-    messages: int = 1
     position: int = 0  # of the first of them
+    messages: int = 1
     tokens: int = field(init=False, default=0)
 
     @property
@@ -77,10 +77,11 @@ def arrange(
         EmptyMessageError: nothing of it can be sent.
     """
     ordered = list(messages)
-    said, current = _paired(ordered, current_id)
-    entries = _valid(said, current, recalled)
-    before = takewhile(lambda message: message.id != current_id, ordered)
-    system = _system(system_prompt, [*system_messages, *(message for message in before if message.role == "system")])
+    end = next((place for place in reversed(range(len(ordered))) if ordered[place].id == current_id), None)
+    if end is None or ordered[end].role not in ASKING_ROLES:
+        raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
+    entries = _valid(_paired(ordered, end), recalled)
+    system = _system(system_prompt, [*system_messages, *(one for one in ordered[:end] if one.role == "system")])
     spent += tokens.of_blocks(system)
     kept = _within(entries, window, spent=spent)
     return Prompt(
@@ -106,44 +107,44 @@ def _system(prompt: str, messages: Iterable[Message]) -> list[Block]:
 # Who says what, in which order
 
 
-def _paired(messages: Sequence[Message], current_id: str) -> tuple[list[_Entry], _Entry]:
-    """Questions in the order of the chain up to the current one, each with its answer right behind it."""
+def _paired(messages: Sequence[Message], end: int) -> list[_Entry]:
+    """Questions in the order of the chain up to the current one, which stands at ``end``, each with its answer right
+    behind it.
+    """
+    current = messages[end]
     answers = {m.associated_user_message_id: m for m in messages if m.role == "assistant" and not is_blank(m.content)}
-    answered = _answered(messages, {*answers, current_id})
+    answered = _answered(messages, {*answers, current.id})
     said: list[_Entry] = []
-    for message in messages:
-        if message.id == current_id:
-            if message.role not in ASKING_ROLES:
-                break
-            if not can_be_answered(message):
-                raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
-            current = _Entry("user", _spoken(message), position=message.position)
-            return [*said, current], current
-        if message.role in ASKING_ROLES and message.id in answered:
-            said.append(_Entry("user", _spoken(message), position=message.position))
-            if answer := answers.get(message.id):
-                said += _told(answer)
+    for message in messages[:end]:
+        if message.role in ASKING_ROLES:
+            if message.id in answered:
+                said.append(_Entry("user", _spoken(message), message.position))
+                if answer := answers.get(message.id):
+                    said += _told(answer)
         elif message.role == "assistant" and message.associated_user_message_id is None:
-            said.append(_Entry("assistant", _sent(message.content, "assistant"), position=message.position))
-    raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
+            said.append(_Entry("assistant", _sent(message.content, "assistant"), message.position))
+    if not can_be_answered(current):
+        raise EmptyMessageError("The current message holds nothing that can be sent to a model.")
+    return [*said, _Entry("user", _spoken(current), current.position)]
 
 
-def _told(answer: Message) -> Iterator[_Entry]:
+def _told(answer: Message) -> list[_Entry]:
     """An answer as the model gave it: what it said before each round of tools that were called, what they came to, and
     what it said at the end.
     """
     if not answer.tool_calls:
-        yield _Entry("assistant", _sent(answer.content, "assistant"))
-        return
+        return [_Entry("assistant", _sent(answer.content, "assistant"))]
+    told: list[_Entry] = []
     begun = 0
-    for place, (_, of_round) in enumerate(groupby(answer.tool_calls, key=itemgetter("round"))):
+    for _, of_round in groupby(answer.tool_calls, key=itemgetter("round")):
         calls = list(of_round)
         end = calls[0]["contentIndex"]
         said = [*answer.content[begun:end], *map(_use_of, calls)]
-        yield _Entry("assistant", _sent(said, "assistant"), messages=int(place == 0))
-        yield _Entry("user", _sent(map(_result_of, calls), "user"), messages=0)
+        told.append(_Entry("assistant", _sent(said, "assistant"), messages=0))
+        told.append(_Entry("user", _sent(map(_result_of, calls), "user"), messages=0))
         begun = end
-    yield _Entry("assistant", _sent(answer.content[begun:], "assistant"), messages=0)
+    told[0].messages = 1
+    return [*told, _Entry("assistant", _sent(answer.content[begun:], "assistant"), messages=0)]
 
 
 def _use_of(call: ToolCall) -> Block:
@@ -161,11 +162,14 @@ def _answered(messages: Sequence[Message], answers: Set[str | None]) -> set[str]
     counted: set[str] = set()
     following: Message | None = None
     for message in reversed([m for m in messages if m.role != "system" and not m.associated_user_message_id]):
-        shares = following is not None and _is_results(message) and _is_results(following)
-        if message.id in answers or (shares and following is not None and following.id in counted):
+        if message.id in answers or _shares(message, following, counted):
             counted.add(message.id)
         following = message
     return counted
+
+
+def _shares(message: Message, following: Message | None, counted: Set[str]) -> bool:
+    return following is not None and following.id in counted and _is_results(message) and _is_results(following)
 
 
 def _is_results(message: Message) -> bool:
@@ -188,14 +192,33 @@ def _spoken(message: Message) -> list[Block]:
 def _sent(blocks: Iterable[Block], side: Side) -> list[Block]:
     """What Converse takes of the blocks on that side (``ContentBlock``, ``Message``)."""
     others = _NOT_OF[side]
-    return [sent for block in blocks if (sent := sendable(block)) is not None and others.isdisjoint(sent)]
+    kept: list[Block] = []
+    for block in blocks:
+        sent = sendable(block)
+        if sent is not None and others.isdisjoint(sent):
+            kept.append(sent)
+    return kept
 
 
-def _valid(said: Sequence[_Entry], current: _Entry, recalled: Block | None) -> list[_Entry]:
+def _valid(said: Sequence[_Entry], recalled: Block | None) -> list[_Entry]:
+    """A list that Converse accepts, of what was said; the last is the current message."""
     boundary = next((place for place in reversed(range(len(said))) if said[place].begins_turn), 0)
-    results = _tool_ids(current, TOOL_RESULT)
     if recalled is not None and said[boundary].begins_turn:
         said[boundary].blocks = [recalled, *said[boundary].blocks]
+    if {kind for entry in said for block in entry.blocks for kind in block} == {TEXT}:
+        entries = _from_first_user(_merged(said))  # nearly always: all else is about the other kinds
+    else:
+        entries = _with_matched_tools(said, boundary)
+        for entry, blocks in zip(entries, attachments.fitted([entry.blocks for entry in entries]), strict=True):
+            entry.blocks = blocks
+    for entry in entries:
+        entry.tokens = tokens.of_blocks(entry.blocks)
+    return entries
+
+
+def _with_matched_tools(said: Sequence[_Entry], boundary: int) -> list[_Entry]:
+    """The list in which tools are used only by the turn in progress, and every result there has its use."""
+    results = _tool_ids(said[-1], TOOL_RESULT)
     for entry in said[:boundary]:
         entry.blocks = [block for block in entry.blocks if _IN_TURN_ONLY.isdisjoint(block)]
     turn = _matched(_merged(said[boundary:]))
@@ -203,9 +226,6 @@ def _valid(said: Sequence[_Entry], current: _Entry, recalled: Block | None) -> l
     orphans = results - (_tool_ids(entries[-1], TOOL_RESULT) if entries else set())
     if orphans:
         raise OrphanToolResultError(f"No tool use stands before the tool result {min(orphans)!r}.")
-    for entry, blocks in zip(entries, attachments.fitted([entry.blocks for entry in entries]), strict=True):
-        entry.blocks = blocks
-        entry.tokens = tokens.of_blocks(blocks)
     return entries
 
 

@@ -30,7 +30,7 @@ def is_blank(blocks: Iterable[Block]) -> bool:
 def is_blank_text(block: Block) -> bool:
     """Whether the block is text without anything visible, which Converse refuses."""
     text = block.get(TEXT)
-    return isinstance(text, str) and not text.strip()
+    return isinstance(text, str) and (not text or text.isspace())
 
 
 def visible(text: str | None) -> str | None:

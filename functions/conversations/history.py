@@ -131,10 +131,13 @@ class _Budget:
     has_turn: bool = False
     window: Window | None = None
 
-    def is_used_up(self, window: Window) -> bool:
-        too_many = window.max_messages is not None and self.sent > window.max_messages
-        too_large = window.max_tokens is not None and self.tokens > window.max_tokens
-        return self.read >= self.list_limit or too_many or too_large
+    def is_used_up(self) -> bool:
+        window = self.window
+        return window is not None and (
+            self.read >= self.list_limit
+            or (window.max_messages is not None and self.sent > window.max_messages)
+            or (window.max_tokens is not None and self.tokens > window.max_tokens)
+        )
 
     def due(self) -> int:
         """About how many more messages there is room for, if they are as those before: what is read is paid for, and so
@@ -153,11 +156,10 @@ class _Budget:
     def take(self, message: Message) -> None:
         self.read += 1
         self.tokens += message.tokens
-        counts = message.id in self.answered or message.id == self.current_id
         if message.role == "assistant":
             self.answered.add(message.associated_user_message_id)
             self.sent += 1
-        elif counts:
+        elif message.id in self.answered or message.id == self.current_id:
             self.sent += 1
             self.has_turn = self.has_turn or begins_turn(message)
 
@@ -189,10 +191,10 @@ class _Reader:
         budget = _Budget(self._query.list_limit, current.id)
         collected: list[Message] = []
         for message in self._from(current, budget.due):
-            if budget.has_turn:
-                budget.window = budget.window or self.plan(collected).window
-                if budget.is_used_up(budget.window):
-                    return collected, True
+            if budget.window is None and budget.has_turn:
+                budget.window = self.plan(collected).window
+            if budget.is_used_up():
+                return collected, True
             budget.take(message)
             collected.append(message)
         return collected, False
@@ -270,6 +272,10 @@ class _Reader:
         return walk_back(self._store, self._head, start, limit)
 
     def _loaded(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """The messages with what stands in objects, which is read a few at a time: a window may end before the rest."""
+        if not any(message.large_key for message in messages):
+            yield from messages
+            return
         for first in range(0, len(messages), _LOADED_AT_ONCE):
             yield from self._store.load(messages[first : first + _LOADED_AT_ONCE])
 

@@ -28,11 +28,10 @@ def of_json(value: object) -> int:
 
 def of_blocks(blocks: Iterable[Mapping[str, Any]]) -> int:
     """Tokens of content blocks."""
-    return sum(map(_of_block, blocks))
-
-
-def _of_block(block: Mapping[str, Any]) -> int:
-    return _BLOCK_OVERHEAD + _of_content(block)
+    total = 0
+    for block in blocks:
+        total += _BLOCK_OVERHEAD + _of_content(block)
+    return total
 
 
 def _of_content(block: Mapping[str, Any]) -> int:

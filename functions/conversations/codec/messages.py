@@ -38,8 +38,8 @@ _SMALL = {
     "updated_at": "updatedAt",
     "change_id": "changeId",
 }
-# What every message has stands before the document, in this order and with spaces between, which none of it holds: it is
-# split in a tenth of the time that its members would take as JSON. Items had it in their documents once.
+# What every message has, in this order and with spaces between, which none of it holds: they are split in a tenth of the
+# time that they would take as members of the document, where items had them once.
 _PLACE = {
     "position": "position",
     "role": "role",
@@ -115,9 +115,7 @@ def message_from_item(item: Item) -> Message | None:
         "conversation_id": ids.chain_of(message_id),
         "created_at": item[schema.CREATED_AT]["S"],
         "rev": int(item[schema.REV]["N"]) if schema.REV in item else 1,
-        "content": (),
     }
-    place = dict(fields)
     try:
         if schema.PLACE in item:
             position, role, size, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
@@ -128,15 +126,15 @@ def message_from_item(item: Item) -> Message | None:
             fields["associated_user_message_id"] = question or None
             fields["system_message_id"] = system or None
             fields["request_hash"] = request_hash or None
-        if schema.WORDS in item:
-            fields["content"] = [{"text": unpacked(item[schema.WORDS])}]
+        fields["content"] = [{"text": unpacked(item[schema.WORDS])}] if schema.WORDS in item else ()
         if schema.BODY in item:
             for member, value in from_json(unpacked(item[schema.BODY])).items():
                 if member in _MEMBERS:
                     fields[_MEMBERS[member]] = value
-        return Message.of(fields)
+        return Message.of(fields) if schema.PLACE in item else Message(**fields)
     except (AttributeError, ValueError, TypeError, zlib.error):
-        return Message(**place, role="user", position=0, readable=False)
+        read = {name: fields[name] for name in ("id", "conversation_id", "created_at", "rev")}
+        return Message(**read, role="user", content=(), position=0, readable=False)
 
 
 def receipt_item(chain_id: str, receipt: str, message_ids: Sequence[str]) -> Item:
