@@ -38,8 +38,8 @@ _SMALL = {
     "updated_at": "updatedAt",
     "change_id": "changeId",
 }
-# What every message has, in this order and with spaces between, which none of it holds: they are split in a tenth of the
-# time that they would take as members of the document, where items had them once.
+# What every message has, in this order and with spaces between, which none of it holds. It is split in a tenth of the
+# time that it would take in the document, where it stood once.
 _PLACE = {
     "position": "position",
     "role": "role",
