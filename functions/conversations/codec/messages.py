@@ -122,10 +122,14 @@ def message_from_item(item: Item) -> Message | None:
             fields["position"] = int(position)
             fields["role"] = role
             fields["tokens"] = int(size)
-            fields["previous_message_id"] = before or None
-            fields["associated_user_message_id"] = question or None
-            fields["system_message_id"] = system or None
-            fields["request_hash"] = request_hash or None
+            if before:
+                fields["previous_message_id"] = before
+            if question:
+                fields["associated_user_message_id"] = question
+            if system:
+                fields["system_message_id"] = system
+            if request_hash:
+                fields["request_hash"] = request_hash
         fields["content"] = [{"text": unpacked(item[schema.WORDS])}] if schema.WORDS in item else ()
         if schema.BODY in item:
             for member, value in from_json(unpacked(item[schema.BODY])).items():
