@@ -105,9 +105,9 @@ def _indexed(store: Store, head: Conversation, span: Span, *, newest_first: bool
     """What the index has of a span, but for what was changed in place lately: that is read by its id."""
     found = store.indexed(span, newest_first=newest_first, limit=limit)
     changed = head.changed_lately
-    doubtful = [message.id for message in found if changed is None or message.position in changed]
-    if not doubtful:
+    if changed is not None and not changed:
         return found
+    doubtful = [message.id for message in found if changed is None or message.position in changed]
     now = store.messages(doubtful)
     return [now.get(message.id, message) for message in found]
 
@@ -156,12 +156,12 @@ class _BackwardWalk:
 
     def go(self) -> Walk:
         self._ask_index()
-        expected = self._start.message_id
-        while expected is not None and len(self._walk.messages) < self._limit:
+        taken, expected = self._walk.messages, self._start.message_id
+        while expected is not None and len(taken) < self._limit:
             message = self._in_hand.get(expected) or self._fetch(expected) or self._next_in_hand()
             if message is None:
                 break
-            self._walk.messages.append(message)
+            taken.append(message)
             expected = message.previous_message_id if message.position else self._after_unreadable(message)
         self._walk.following = expected
         return self._walk
