@@ -17,7 +17,7 @@ from conversations.store import Activity, Listed, Outcome, Span
 
 __all__ = ["DynamoStore", "Tables"]
 
-_MESSAGE_ATTRIBUTES = ", ".join((schema.ID, schema.CREATED_AT, schema.PLACE, schema.WORDS, schema.BODY, schema.REV))
+_MESSAGE_ATTRIBUTES = ", ".join((schema.ID, schema.CREATED_AT, schema.PLACE, schema.WORDS, schema.BODY))
 
 
 class DynamoStore:

@@ -21,10 +21,10 @@ EXPIRES_AT = "expiresAt"  # seconds since the epoch: the TTL attribute of both t
 # Messages
 CONVERSATION_ID = "conversationId"
 CREATED_AT = "createdAt"
-PLACE = "place"  # what every message has, seven short words
+PLACE = "place"  # what every message has, in eight short words
 WORDS = "words"  # the text of a message that is nothing else
 BODY = "body"  # all the rest, in one JSON document
-REV = "rev"
+REV = "rev"  # for the condition of a change
 MESSAGES_INDEX = "conversationId-createdAt"
 
 # Messages: traces (sparse index)

@@ -67,7 +67,7 @@ def test_a_page_is_one_call_whose_items_have_four_attributes_and_little_beside_t
     )
     calls = service.calls(lambda: service.request("GET", f"/conversations/{conversation_id}/history"))
 
-    assert {frozenset(item) for page in pages for item in page} == {frozenset(("id", "createdAt", "body", "rev"))}
+    assert {frozenset(item) for page in pages for item in page} == {frozenset(("id", "createdAt", "place", "words"))}
     assert [call.operation for call in calls] == ["GetItem", "Query"]
     assert calls[1].answer_bytes <= 100 * (SIZE + BYTES_PER_MESSAGE)
 

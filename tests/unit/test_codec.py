@@ -91,7 +91,7 @@ def test_a_text_alone_needs_no_document() -> None:
 
     item = codec.message_to_item(message)
 
-    assert item[schema.PLACE] == {"S": "7 user 3 c.before c.question  "}
+    assert item[schema.PLACE] == {"S": "7 user 3 1 c.before c.question  "}
     assert item[schema.WORDS] == {"S": "hello"}
     assert schema.BODY not in item
 
@@ -147,7 +147,7 @@ def test_an_item_as_it_was_written_once_is_read() -> None:
         {schema.BODY: {"S": "[]"}},
         {schema.WORDS: {"B": b"junk"}},
         {schema.PLACE: {"S": "7 user 3"}},
-        {schema.PLACE: {"S": "seven user 3    "}},
+        {schema.PLACE: {"S": "seven user 3 1    "}},
         {schema.PLACE: None},
         {schema.PLACE: None, schema.BODY: {"S": '{"content": []}'}},
     ],

@@ -44,6 +44,7 @@ _PLACE = {
     "position": "position",
     "role": "role",
     "tokens": "tokens",
+    "rev": "rev",
     "previous_message_id": "previousMessageId",
     "associated_user_message_id": "associatedUserMessageId",
     "system_message_id": "systemMessageId",
@@ -114,14 +115,14 @@ def message_from_item(item: Item) -> Message | None:
         "id": message_id,
         "conversation_id": ids.chain_of(message_id),
         "created_at": item[schema.CREATED_AT]["S"],
-        "rev": int(item[schema.REV]["N"]) if schema.REV in item else 1,
     }
     try:
         if schema.PLACE in item:
-            position, role, size, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
+            position, role, size, rev, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
             fields["position"] = int(position)
             fields["role"] = role
             fields["tokens"] = int(size)
+            fields["rev"] = int(rev)
             if before:
                 fields["previous_message_id"] = before
             if question:
@@ -130,15 +131,19 @@ def message_from_item(item: Item) -> Message | None:
                 fields["system_message_id"] = system
             if request_hash:
                 fields["request_hash"] = request_hash
+        elif schema.REV in item:
+            fields["rev"] = int(item[schema.REV]["N"])
         fields["content"] = [{"text": unpacked(item[schema.WORDS])}] if schema.WORDS in item else ()
         if schema.BODY in item:
-            for member, value in from_json(unpacked(item[schema.BODY])).items():
-                if member in _MEMBERS:
-                    fields[_MEMBERS[member]] = value
+            fields |= _told(from_json(unpacked(item[schema.BODY])))
         return Message.of(fields) if schema.PLACE in item else Message(**fields)
     except (AttributeError, ValueError, TypeError, zlib.error):
-        read = {name: fields[name] for name in ("id", "conversation_id", "created_at", "rev")}
+        read = {name: fields[name] for name in ("id", "conversation_id", "created_at")}
         return Message(**read, role="user", content=(), position=0, readable=False)
+
+
+def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
 
 
 def receipt_item(chain_id: str, receipt: str, message_ids: Sequence[str]) -> Item:
