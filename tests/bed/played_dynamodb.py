@@ -145,7 +145,9 @@ def _request(reader: IO[bytes], connection: int) -> Asked | None:
 def _is_whole(said: bytes) -> bool:
     head, _, body = said.partition(b"\r\n\r\n")
     length = head.rpartition(b"Content-Length: ")[2]
-    return b"chunked" in head or (length.isdigit() and int(length) == len(body))
+    if b"chunked" in head:
+        return body.endswith(b"0\r\n\r\n")
+    return length.isdigit() and int(length) == len(body)
 
 
 def arguments(value: str) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from tests.bed.certificates import self_made
 from tests.bed.played_dynamodb import Asked, PlayedDynamoDB, Way, answer, arguments, echo
 
 REGION = "eu-west-1"
-READ_S = 0.3
-TWICE = Config(connect_timeout=1, read_timeout=READ_S, retries={"mode": "standard", "total_max_attempts": 2})
+READ_S = 1  # long enough for a machine that is busy
+TWICE = Config(connect_timeout=5, read_timeout=READ_S, retries={"mode": "standard", "total_max_attempts": 2})
 CONFIG = clients.DATA.merge(TWICE)
 GONE = {"__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException", "message": "no such table"}
 
@@ -216,7 +216,7 @@ def test_a_silent_server_is_given_up_after_the_time_out_of_the_client(server: Pl
 
     assert _read(reads, "y") == "y"
 
-    assert READ_S <= time.monotonic() - began < READ_S + 1
+    assert READ_S <= time.monotonic() - began < 2 * READ_S
     assert server.by == ["reads", "reads", "client"]
 
 
@@ -372,3 +372,4 @@ def test_a_client_that_verifies_nothing_goes_alone(session: Session, tmp_path: P
         assert _read(Reads(client)) == "x"
 
         assert server.by == ["client"]
+        assert server.connections == 1
