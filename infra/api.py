@@ -14,7 +14,7 @@ from infra.options import Options
 from infra.permissions import api_permissions
 
 # The gateway gives up after 30 s (HTTP API quotas). The function ends before it, so that the error is one of ours;
-# its longest work, a long poll or a busy conversation's retries, takes 20 s.
+# its longest work, a long poll or a busy conversation's retries, takes up to 20 s.
 TIMEOUT: Final = cdk.Duration.seconds(29)
 
 

@@ -62,7 +62,7 @@ class DynamoStore:
 
     def message(self, message_id: str) -> Message | None:
         with reading():
-            answer = self._calls.client.get_item(
+            answer = self._calls.reads.get_item(
                 TableName=self._tables.messages, Key=requests.key(message_id), ConsistentRead=True
             )
         return codec.message_from_item(answer["Item"]) if "Item" in answer else None

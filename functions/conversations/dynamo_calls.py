@@ -10,7 +10,7 @@ from conversations import schema
 from conversations.aws_errors import reading, writing
 from conversations.clock import Clock
 from conversations.codec import Item
-from conversations.dynamo_answers import read_as_json
+from conversations.dynamo_reads import Reads
 from conversations.errors import BusyError, ContendedError, LostPinError
 
 _BATCH_GET_KEYS = 100  # BatchGetItem's limit
@@ -29,8 +29,8 @@ class Calls:
     """A client with the names of the tables. The client is shared and thread-safe."""
 
     def __init__(self, client: Any, tables: Tables, clock: Clock) -> None:
-        read_as_json(client)
-        self.client = client
+        self.client = client  # for writes
+        self.reads = Reads(client)
         self.tables = tables
         self._clock = clock
         self._lost_pins = 0
@@ -60,7 +60,7 @@ class Calls:
         items: list[Item] = []
         while True:
             with reading():
-                answer = self.client.query(**query, Limit=limit - len(items))
+                answer = self.reads.query(**query, Limit=limit - len(items))
             items.extend(answer["Items"])
             if len(items) >= limit or "LastEvaluatedKey" not in answer:
                 return items
@@ -89,7 +89,7 @@ class Calls:
 
     def _get(self, table: str, key: str) -> dict[str, Item]:
         with reading():
-            answer = self.client.get_item(TableName=table, Key=requests.key(key), ConsistentRead=True)
+            answer = self.reads.get_item(TableName=table, Key=requests.key(key), ConsistentRead=True)
         return {key: answer["Item"]} if "Item" in answer else {}
 
     def _batch_get_once(self, keys: Sequence[tuple[str, str]], attributes: Sequence[str]) -> dict[str, Item]:
@@ -99,7 +99,7 @@ class Calls:
         items: dict[str, Item] = {}
         for tries in range(_BATCH_TRIES):
             with reading():
-                answer = self.client.batch_get_item(RequestItems=request)
+                answer = self.reads.batch_get_item(RequestItems=request)
             for found in answer["Responses"].values():
                 items |= {item[schema.ID]["S"]: item for item in found}
             request = answer.get("UnprocessedKeys") or {}

@@ -24,7 +24,7 @@ _OPERATORS = frozenset(("ADD", "AND", "BETWEEN", "DELETE", "IN", "NOT", "OR", "R
 def be_strict(client: Any) -> None:
     """Let all calls of a client be as DynamoDB has them."""
     events = client.meta.events
-    events.register("provide-client-params.dynamodb", _refuse_reserved_words)
+    events.register("before-send.dynamodb", _refuse_reserved_words)
     events.register("before-send.dynamodb.GetItem", _miss_an_item)
     events.register("before-send.dynamodb.BatchGetItem", _miss_items)
 
@@ -41,8 +41,8 @@ def _miss_items(request: Any, **_: Any) -> AWSResponse | None:
     return answering(200, _JSON, json.dumps(missed))(request)
 
 
-def _refuse_reserved_words(params: Mapping[str, Any], **_: Any) -> None:
-    for expression in _expressions(params):
+def _refuse_reserved_words(request: Any, **_: Any) -> None:
+    for expression in _expressions(json.loads(request.body)):
         names = {name for name in _NAME.findall(expression) if name not in _OPERATORS}
         reserved = {name for name in names if name.upper() in _reserved()}
         assert not reserved, f"{reserved} must have another name in {expression!r}"

@@ -10,6 +10,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, EventStreamError
 
+from conversations.dynamo_reads import Reads
 from tests.bed.cutting import Cutter
 from tests.bed.dynamodb_meter import DynamoDBMeter
 from tests.bed.recorder import Invocation, LambdaRecorder
@@ -285,3 +286,16 @@ def test_a_strict_client_takes_no_reserved_word_for_a_name(dynamodb_endpoint: st
         "ExpressionAttributeNames": {"#owner": "owner"},
     }
     assert client.query(**query, **named, ExpressionAttributeValues=values)["Items"] == []
+
+
+def test_a_strict_client_is_as_strict_with_reads_that_go_a_shorter_way(dynamodb_endpoint: str, tables: Tables) -> None:
+    client = boto3.client("dynamodb", endpoint_url=dynamodb_endpoint)
+    be_strict(client)
+    reads, key = Reads(client), {"id": {"S": "c.m"}}
+    client.put_item(TableName=tables.messages, Item=key)
+    query = {"TableName": tables.conversations, "IndexName": "owner-updatedAt"}
+
+    assert reads.get_item(TableName=tables.messages, Key=key) == {}
+    assert reads.get_item(TableName=tables.messages, Key=key, ConsistentRead=True) == {"Item": key}
+    with pytest.raises(AssertionError, match="owner"):
+        reads.query(**query, KeyConditionExpression="owner = :o", ExpressionAttributeValues={":o": {"S": "o"}})

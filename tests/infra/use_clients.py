@@ -4,12 +4,16 @@ Requests are built and signed, and sent nowhere: botocore's ``before-send`` hook
 """
 
 import io
+import ssl
 from collections.abc import Callable
 from typing import Any
 
 import botocore.session
 from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.exceptions import ClientError
+from botocore.httpsession import get_cert_path
+
+from conversations.dynamo_reads import Reads
 
 CONFLICT = b"""{
     "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
@@ -30,10 +34,20 @@ def client(service: str, *, status: int = 200, answer: bytes = b"") -> Any:
 
 def _answering(status: int, body: bytes) -> Callable[..., AWSResponse]:
     def answer(request: AWSRequest, **_: object) -> AWSResponse:
-        assert b"AWS4-HMAC-SHA256" in request.headers["Authorization"]
+        assert "AWS4-HMAC-SHA256" in str(request.headers["Authorization"])
         return AWSResponse(request.url, status, {"content-length": str(len(body))}, Body(body))
 
     return answer
+
+
+def reads(answer: bytes) -> Reads:
+    made = client("dynamodb", answer=answer)
+    made.meta.events.register("provide-client-params", _refuse)
+    return Reads(made)
+
+
+def _refuse(**_: object) -> None:
+    raise AssertionError("The client is not asked while reads work.")
 
 
 KEY = {"id": {"S": "a"}}
@@ -41,6 +55,8 @@ PUT = {"Put": {"TableName": "t", "Item": KEY}}
 HELLO = {"role": "user", "content": [{"text": "hello"}]}
 
 assert client("dynamodb", answer=b'{"Item": {"id": {"S": "a"}}}').get_item(TableName="t", Key=KEY)["Item"] == KEY
+assert reads(b'{"Items": [{"id": {"S": "a"}}]}').query(TableName="t") == {"Items": [KEY]}
+assert ssl.create_default_context(cafile=get_cert_path(True)).get_ca_certs()
 try:
     client("dynamodb", status=400, answer=CONFLICT).transact_write_items(TransactItems=[PUT])
 except ClientError as error:

@@ -2,11 +2,15 @@
 batch it may leave keys for later. What callers are answered is the same.
 """
 
+import json
 import os
 from typing import Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.httpsession import URLLib3Session
 
+from tests.bed.faults import answering
 from tests.bed.in_process import Api
 from tests.bed.messages import said, tool_result, tool_use
 from tests.bed.opensearch import Cluster
@@ -16,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 LONG_NAME = "Turin " * 100  # stands in an item of its own
 ROUNDS = 5
+_JSON = "application/x-amz-json-1.0"
 
 
 class Short:
@@ -25,29 +30,37 @@ class Short:
         self.pages = self.left = 0
         self._begun = False
         self._later: dict[str, Any] = {}
-        client.meta.events.register("provide-client-params.dynamodb.Query", self._cut_query)
-        client.meta.events.register("provide-client-params.dynamodb.BatchGetItem", self._cut_batch)
-        client.meta.events.register("after-call.dynamodb.BatchGetItem", self._leave_some)
+        client.meta.events.register("before-send.dynamodb.Query", self._cut_query)
+        client.meta.events.register("before-send.dynamodb.BatchGetItem", self._cut_batch)
 
     def begin(self) -> None:
         self._begun = True
 
-    def _cut_query(self, params: dict[str, Any], **_: Any) -> None:
-        if self._begun and params["Limit"] > 2:
+    def _cut_query(self, request: Any, **_: Any) -> None:
+        asked = json.loads(request.body)
+        if self._begun and asked["Limit"] > 2:
             self.pages += 1
-            params["Limit"] = 2
+            _ask_instead(request, asked | {"Limit": 2})
 
-    def _cut_batch(self, params: dict[str, Any], **_: Any) -> None:
+    def _cut_batch(self, request: Any, **_: Any) -> AWSResponse | None:
+        asked = json.loads(request.body)
         is_repeat, self._later = bool(self._later), {}
-        for table, of_table in params["RequestItems"].items() if self._begun and not is_repeat else ():
+        for table, of_table in asked["RequestItems"].items() if self._begun and not is_repeat else ():
             half = len(of_table["Keys"]) // 2
             if half:
                 self._later[table] = {**of_table, "Keys": of_table["Keys"][:half]}
                 of_table["Keys"] = of_table["Keys"][half:]
-
-    def _leave_some(self, parsed: dict[str, Any], **_: Any) -> None:
+        if not self._later:
+            return None
         self.left += len(self._later)
-        parsed["UnprocessedKeys"] = self._later
+        _ask_instead(request, asked)
+        answer = json.loads(URLLib3Session().send(request).content)
+        return answering(200, _JSON, json.dumps(answer | {"UnprocessedKeys": self._later}))(request)
+
+
+def _ask_instead(request: Any, asked: dict[str, Any]) -> None:
+    request.body = json.dumps(asked).encode()
+    request.headers["Content-Length"] = str(len(request.body))
 
 
 @pytest.fixture

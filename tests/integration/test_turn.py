@@ -331,7 +331,7 @@ def test_a_look_whether_it_was_cancelled_is_one_read_and_other_messages_do_not_e
     _, descriptor = _ask(api, conversation_id)
     reads: list[str] = []
     own_dynamodb.meta.events.register(
-        "before-parameter-build.dynamodb", lambda params, model, **_: reads.append(model.name)
+        "before-send.dynamodb", lambda event_name, **_: reads.append(event_name.rpartition(".")[2])
     )
 
     def quiet() -> Iterator[Mapping[str, Any]]:

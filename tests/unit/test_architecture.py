@@ -20,9 +20,8 @@ PARTS = {
 }
 OURS = {"audit", "api", "turn", "cleanup", "conversations", "infra", "clients", "tests", "conversation_memory"}
 ADAPTERS = {
-    *("aws_errors", "bedrock", "bulky", "clients", "dynamo", "dynamo_calls", "dynamo_cleaning", "dynamo_requests"),
-    "lambda_tools",
-    "objects",
+    *("aws_errors", "bedrock", "bulky", "clients", "dynamo", "dynamo_calls", "dynamo_cleaning", "dynamo_reads"),
+    *("dynamo_requests", "lambda_tools", "objects"),
 }
 CLOCKS = {("time", "time"), ("time", "time_ns"), ("time", "sleep"), ("datetime", "now"), ("datetime", "utcnow")}
 

@@ -1,4 +1,4 @@
-"""Answers of DynamoDB read as JSON are what botocore's own parser makes of them."""
+"""What is read by the short way is what botocore's own parser makes of it, and what is no answer stays botocore's."""
 
 import json
 from base64 import b64encode
@@ -9,13 +9,19 @@ from zlib import crc32
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
 from botocore.parsers import ResponseParserError
 from botocore.session import get_session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conversations.dynamo_answers import read_as_json
+from conversations.dynamo_reads import Reads
 
 Asked = Mapping[str, Any]
 
@@ -64,7 +70,7 @@ class _Raw:
 
 
 class Played:
-    """A client that is answered what a test says, and counts how often it asks."""
+    """A client whose requests are answered as a test says, and counted, whoever makes them."""
 
     def __init__(self) -> None:
         config = Config(retries={"mode": "standard", "total_max_attempts": 2})
@@ -82,19 +88,21 @@ class Played:
 
 
 class Both:
-    """Two clients that are answered the same: one reads by the shapes, one as we do."""
+    """A client and the reads of another, which are answered the same."""
 
     def __init__(self) -> None:
         self.plain, self.ours = Played(), Played()
-        read_as_json(self.ours.client)
+        self._readers = [(self.plain, self.plain.client), (self.ours, Reads(self.ours.client))]
 
     def read(self, operation: str, asked: Asked, *answers: tuple[int, bytes]) -> tuple[Any, Any]:
         """What either makes of the answers to its tries."""
         said = []
-        for played in (self.plain, self.ours):
+        for played, reader in self._readers:
             played.answers, played.asked = list(answers), 0
             try:
-                said.append(getattr(played.client, operation)(**asked))
+                answer = getattr(reader, operation)(**asked)
+                answer.pop("ResponseMetadata", None)
+                said.append(answer)
             except (AttributeError, ClientError, ResponseParserError) as error:
                 said.append((type(error).__name__, str(error), getattr(error, "response", None)))
         return said[0], said[1]
@@ -103,7 +111,7 @@ class Both:
 @pytest.fixture(scope="module")
 def both() -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("botocore.endpoint.time.sleep", lambda _: None)  # between tries
+        patch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
         yield Both()
 
 
@@ -126,12 +134,7 @@ def test_pages_and_items_are_the_same(both: Both, items: list[dict[str, Any]], i
         expected, read = both.read(operation, asked, (200, _body(document)))
 
         assert read == expected
-        assert read["ResponseMetadata"] == {
-            "RequestId": "R",
-            "HTTPStatusCode": 200,
-            "HTTPHeaders": expected["ResponseMetadata"]["HTTPHeaders"],
-            "RetryAttempts": 0,
-        }
+        assert both.ours.asked == 1
 
 
 def test_bytes_are_bytes_and_what_is_said_of_them_is_text(both: Both) -> None:
@@ -147,6 +150,18 @@ def test_bytes_are_bytes_and_what_is_said_of_them_is_text(both: Both) -> None:
     }
 
 
+def test_bytes_in_a_request_are_base64(both: Both) -> None:
+    """As in the key after which a page goes on, if it holds some."""
+    asked: list[Any] = []
+    for played in (both.plain, both.ours):
+        played.client.meta.events.register("before-send.dynamodb", lambda request, **_: asked.append(request.body))
+
+    both.read("query", {**QUERY, "ExclusiveStartKey": {"id": {"S": "ключ"}, "B": {"B": b"\0\1"}}}, (200, b"{}"))
+
+    assert json.loads(asked[0]) == json.loads(asked[1])
+    assert json.loads(asked[1])["ExclusiveStartKey"] == {"id": {"S": "ключ"}, "B": {"B": "AAE="}}
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -156,19 +171,54 @@ def test_bytes_are_bytes_and_what_is_said_of_them_is_text(both: Both) -> None:
         (503, b"<html>"),
         (200, b"no JSON"),
         (200, b"[]"),
-        (200, b"{}"),
     ],
 )
-def test_errors_and_what_is_no_answer_stay_what_they_were(both: Both, status: int, body: bytes) -> None:
+def test_errors_and_what_is_no_answer_are_asked_of_the_client(both: Both, status: int, body: bytes) -> None:
+    """With all of its tries."""
     expected, read = both.read("get_item", GET, (status, body))
 
     assert read == expected
-    assert both.ours.asked == both.plain.asked
+    assert both.ours.asked == 1 + both.plain.asked
 
 
-def test_a_damaged_answer_is_asked_for_again(both: Both) -> None:
+def test_an_item_that_is_not_there_is_an_answer(both: Both) -> None:
+    assert both.read("get_item", GET, (200, b"{}")) == ({}, {})
+    assert both.ours.asked == 1
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_damaged_answer_is_asked_for_again(both: Both, times: int) -> None:
+    """By the client, which may ask once more."""
     good = _body({"Item": {"id": {"S": "x"}}})
-    expected, read = both.read("get_item", GET, (200, good.replace(b'"x"', b'"x damaged"')), (200, good))
+    damaged = (200, good.replace(b'"x"', b'"x damaged"'))
 
-    assert read["Item"] == expected["Item"] == {"id": {"S": "x"}}
-    assert (both.ours.asked, read["ResponseMetadata"]["RetryAttempts"]) == (2, 1)
+    _, read = both.read("get_item", GET, *[damaged] * times, (200, good))
+
+    assert read == {"Item": {"id": {"S": "x"}}}
+    assert both.ours.asked == times + 1
+
+
+@pytest.mark.parametrize("error", [ConnectionClosedError, EndpointConnectionError, ReadTimeoutError])
+def test_what_a_hook_raises_for_a_broken_connection_is_made_up_for(error: Any) -> None:
+    played = Played()
+    played.answers = [(200, _body({"Item": {"id": {"S": "x"}}}))]
+    raised: list[str] = []
+
+    def fail_once(request: Any, **_: Any) -> None:
+        if not raised:
+            raised.append(request.url)
+            raise error(endpoint_url=request.url)
+
+    played.client.meta.events.register_first("before-send.dynamodb.GetItem", fail_once)
+
+    assert Reads(played.client).get_item(**GET)["Item"] == {"id": {"S": "x"}}
+    assert (len(raised), played.asked) == (1, 1)
+
+
+def test_no_credentials_are_what_they_are_to_the_client() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.Session.get_credentials", lambda *_: None)
+        client = get_session().create_client("dynamodb", region_name="us-east-1")
+
+    with pytest.raises(NoCredentialsError):
+        Reads(client).get_item(**GET)
