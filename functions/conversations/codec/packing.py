@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,8 +50,16 @@ def packed(text: str, *, others: int) -> dict[str, str | bytes]:
 
 
 def unpacked(attribute: Mapping[str, Any]) -> str:
+    """The text of an attribute. What is binary is bytes as botocore parses it, and base64 as DynamoDB sends it.
+
+    Raises:
+        ValueError, zlib.error: it is neither text nor what was compressed.
+    """
     text: str | None = attribute.get("S")
-    return zlib.decompress(attribute["B"]).decode() if text is None else text
+    if text is not None:
+        return text
+    compressed = attribute["B"]
+    return zlib.decompress(b64decode(compressed) if isinstance(compressed, str) else compressed).decode()
 
 
 def write_units(size: int) -> int:
