@@ -10,6 +10,7 @@ from conversations.aws_errors import reading, writing
 from conversations.clock import NANOSECONDS, Clock, from_timestamp
 from conversations.codec import Item
 from conversations.dynamo import Tables
+from conversations.dynamo_reads import Reads
 from conversations.errors import BusyError, ContendedError, LostPinError
 from conversations.model import About, Conversation, Message, Trace
 
@@ -29,6 +30,7 @@ class DynamoRemains:
     ) -> None:
         """``objects_client`` gives the client of S3 when it is first needed."""
         self._client = client
+        self._reads = Reads(client)
         self._tables = tables
         self._objects_client = objects_client
         self._bucket = bucket
@@ -59,7 +61,7 @@ class DynamoRemains:
     def about(self, conversation_id: str) -> About | None:
         key = requests.key(ids.about_record_id(conversation_id))
         with reading():
-            answer = self._client.get_item(TableName=self._tables.conversations, Key=key, ConsistentRead=True)
+            answer = self._reads.get_item(TableName=self._tables.conversations, Key=key, ConsistentRead=True)
         return codec.about_of_item(answer["Item"]) if "Item" in answer else None
 
     def _pages(self, index: str, partition: str, chain_id: str) -> Iterator[list[Item]]:
@@ -72,7 +74,7 @@ class DynamoRemains:
         }
         while True:
             with reading():
-                answer = self._client.query(**query)
+                answer = self._reads.query(**query)
             if answer["Items"]:
                 yield answer["Items"]
             if "LastEvaluatedKey" not in answer:

@@ -172,6 +172,7 @@ class _Reader:
         self._head = head
         self._query = query
         self._first = self._walk(end_of(head), min(_first_page(query.window), query.list_limit))
+        self._planned: Plan | None = None
         self.repairs = self._first.repairs
 
     def find_current(self) -> tuple[Message, list[Message]]:
@@ -201,10 +202,15 @@ class _Reader:
 
     def plan(self, collected: Sequence[Message]) -> Plan:
         """What the turn in progress, which has been collected, is answered with."""
+        if self._planned is not None:
+            return self._planned
         in_first = self._place_in_first(collected[0])
         before = collected if in_first is None else self._first.messages[in_first:]
         start = next((place for place, message in enumerate(collected) if begins_turn(message)), len(collected))
-        return plan_of(self._query, collected[: start + 1], before)
+        plan = plan_of(self._query, collected[: start + 1], before)
+        if in_first is not None and start < len(collected):  # what is collected from now on changes nothing
+            self._planned = plan
+        return plan
 
     def later_answers(self, collected: Sequence[Message]) -> list[Message]:
         """Answers to collected questions that stand after the current message, which were not read on the way to it."""
