@@ -1,11 +1,13 @@
 """What reading a history and appending a message take of the processor, in what can be counted: attributes, calls of
-DynamoDB and their bytes, and calls of our own functions.
+DynamoDB and their bytes, and calls of our own functions and of botocore's.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
+import botocore
 import pytest
 
 from conversations.access import read_head
@@ -20,18 +22,21 @@ pytestmark = pytest.mark.slow
 SIZE = 500
 PLENTY = 1_000_000  # tokens
 OURS = str(Path(__file__).parents[2] / "functions")
-CALLS_PER_MESSAGE = 32  # 29 with Python 3.11; later ones need fewer, since they make no function of a comprehension
-BYTES_PER_MESSAGE = 400  # beside the text itself
+BOTOCORE = str(Path(botocore.__file__).parent)
+CALLS_PER_MESSAGE = 23  # 21 with Python 3.11; later ones need fewer, since they make no function of a comprehension
+BOTOCORE_CALLS_PER_READ = 140  # 122; its client would make 751
+BYTES_PER_MESSAGE = 300  # beside the text itself
 
 
 class Counter:
-    """Counts the calls of functions in our own files; a generator that goes on counts, too."""
+    """Counts the calls of functions in the files of a folder; a generator that goes on counts, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
         self.calls = 0
+        self._folder = folder
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        self.calls += event == "call" and frame.f_code.co_filename.startswith(OURS)
+        self.calls += event == "call" and frame.f_code.co_filename.startswith(self._folder)
 
     def __enter__(self) -> "Counter":
         self._before = sys.getprofile()
@@ -42,18 +47,30 @@ class Counter:
         sys.setprofile(self._before)
 
 
-def test_a_message_of_a_history_takes_some_thirty_calls_of_our_functions(service: Metered) -> None:
+def test_a_message_of_a_history_takes_some_twenty_calls_of_our_functions(service: Metered) -> None:
     bed = service.unmetered
     conversation_id = bed.fill(100, SIZE)
     head = read_head(bed.store, bed.clock, owner=None, conversation_id=conversation_id)
     query = HistoryQuery(limits=Limits(PLENTY))
     read_history(bed.store, head, query)
 
-    with Counter() as counter:
+    with Counter(OURS) as counter:
         history = read_history(bed.store, head, query)
 
     assert len(history.prompt.messages) == 99  # it ends with the last question
     assert 0 < counter.calls <= 100 * CALLS_PER_MESSAGE
+
+
+def test_a_read_takes_few_calls_of_botocore(service: Metered) -> None:
+    bed = service.unmetered
+    conversation_id = bed.fill(2, SIZE)
+    read = partial(read_head, bed.store, bed.clock, owner=None, conversation_id=conversation_id)
+    read()
+
+    with Counter(BOTOCORE) as counter:
+        read()
+
+    assert 0 < counter.calls <= BOTOCORE_CALLS_PER_READ
 
 
 def test_a_page_is_one_call_whose_items_have_four_attributes_and_little_beside_their_text(service: Metered) -> None:

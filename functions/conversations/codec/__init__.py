@@ -1,8 +1,9 @@
 """Items of the tables to values of the domain and back: the only place that knows both.
 
-A message's item has few attributes and one JSON document, since reading costs by the attribute, and JSON keeps numbers,
-nulls and emoji as they were. The document is text while it is small, compressed where that saves a write unit, and
-above 32 KB its bulky part stands in an object of its own (``large``), which costs a hundredth of the write units.
+A message's item has few attributes, since reading costs by the attribute: what every message has as eight words, a text
+that is alone as it is, and all the rest in one JSON document, since JSON keeps numbers, nulls and emoji as they were.
+Texts and documents are compressed where that saves a write unit, and above 32 KB the bulky part stands in an object of
+its own (``large``), which costs a hundredth of the write units.
 """
 
 from conversations.codec.bulk import LARGEST_BODY_BYTES
