@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from botocore.awsrequest import AWSRequest
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.exceptions import ConnectionError as AwsConnectionError
 from botocore.exceptions import HTTPClientError
 from botocore.hooks import first_non_none_response
@@ -79,9 +79,10 @@ class Reads:
         """
         request = AWSRequest(_METHOD, self._connections.url, operation.headers, body)
         self._events.emit(operation.created, request=request, operation_name=operation.name)
-        answered = first_non_none_response(self._events.emit(operation.before_send, request=request))
+        prepared = request.prepare()
+        answered = first_non_none_response(self._events.emit(operation.before_send, request=prepared))
         if answered is None:
-            return self._connections.send(body, dict(request.headers.items()))
+            return self._connections.send(prepared)
         return _answer_in(answered.status_code, answered.headers.get(_CHECKSUM), answered.content)
 
 
@@ -116,7 +117,7 @@ class _Connections:
         self._idle: list[HTTPConnection] = []  # taken from and added to by several threads, each time in one step
         self.may_be_used = not (proxies.get(endpoint.scheme) or config.client_cert) and self._verify is not False
 
-    def send(self, body: bytes, headers: Mapping[str, str]) -> Answer | None:
+    def send(self, request: AWSPreparedRequest) -> Answer | None:
         """The answer to a request, if it is one; only then the connection is kept.
 
         Raises:
@@ -125,7 +126,7 @@ class _Connections:
         connection = self._take() or self._connect()
         answer = None
         try:
-            connection.request(_METHOD, self._path, body, headers)
+            connection.request(_METHOD, self._path, request.body, request.headers)
             response = connection.getresponse()
             answer = _answer_in(response.status, response.getheader(_CHECKSUM), response.read())
         finally:
