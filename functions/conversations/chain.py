@@ -105,9 +105,11 @@ def _indexed(store: Store, head: Conversation, span: Span, *, newest_first: bool
     """What the index has of a span, but for what was changed in place lately: that is read by its id."""
     found = store.indexed(span, newest_first=newest_first, limit=limit)
     changed = head.changed_lately
-    if changed is not None and not changed:
+    if changed == frozenset():  # nearly always
         return found
     doubtful = [message.id for message in found if changed is None or message.position in changed]
+    if not doubtful:
+        return found
     now = store.messages(doubtful)
     return [now.get(message.id, message) for message in found]
 
