@@ -94,6 +94,8 @@ class _Changing:
             [trace] = self._store.load_traces([found])
             return trace if trace.change_id == self._id else self._change_trace(head, trace)
         [interaction] = loaded(self._store, [found])
+        for part in _messages_of(interaction):
+            _check_readable(part.position > 0)  # else it would be written over with nothing
         is_done = interaction.leading.change_id == self._id
         return interaction if is_done else self._change_interaction(head, interaction)
 

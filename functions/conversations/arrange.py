@@ -58,7 +58,7 @@ def arrange(
         EmptyMessageError: nothing of it can be sent.
     """
     ordered = list(messages)
-    end = next((place for place in reversed(range(len(ordered))) if ordered[place].id == current_id), None)
+    end = next((place for place, message in enumerate(ordered) if message.id == current_id), None)
     if end is None or ordered[end].role not in ASKING_ROLES:
         raise CurrentMessageNotFoundError("There is no such message to be answered in this conversation.")
     entries = valid(_paired(ordered, end), recalled)

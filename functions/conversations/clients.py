@@ -7,12 +7,12 @@ all, takes its tries times the read time-out, and between them up to 1 and 2 s (
 =========  =====  ============  =============  ========================================================
 client     tries  read timeout  worst case     why
 =========  =====  ============  =============  ========================================================
-DynamoDB   3      2 s           9 s            a write is begun again until 18 s have passed
+DynamoDB   3      2 s           9 s            a write is begun again until 16 s have passed
 ... reads  4      2 s           11 s           then a read fails; that of a write that was begun again, too,
                                                within the API's 29 s
 S3         3      3 s           12 s           eight objects are read or written at a time, and eight more
                                                may have been begun when the first fails: 24 s
-Lambda     2      3 s           7 s            after an append of up to 18 s
+Lambda     2      3 s           7 s            after an append of up to 16 s
 =========  =====  ============  =============  ========================================================
 
 The first try of a read is ``dynamo_reads``' own, with the client's time-outs; if it brings no answer, the client makes

@@ -19,11 +19,11 @@ from typing import Any
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.exceptions import ConnectionError as AwsConnectionError
 from botocore.exceptions import HTTPClientError
 from botocore.hooks import first_non_none_response
-from botocore.httpsession import get_cert_path
+from botocore.httpsession import create_urllib3_context, get_cert_path
 from botocore.utils import get_environ_proxies
 from urllib3.util import wait_for_read
 
@@ -31,6 +31,7 @@ Answer = dict[str, Any]
 
 _METHOD = "POST"
 _CHECKSUM = "x-amz-crc32"
+_SUCCESS = AWSResponse("", 200, {}, None)
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -68,14 +69,21 @@ class Reads:
         """The answer, if the short way brings one."""
         if not self._connections.may_be_used:
             return None
+        body = _to_json(request).encode()
         try:
-            return self._ask(operation, _to_json(request).encode())
-        except (OSError, HTTPException, AwsConnectionError, HTTPClientError):
+            answer = self._ask(operation, body)
+        except (OSError, HTTPException, AwsConnectionError, HTTPClientError, ValueError):
             return None
+        if answer is not None:
+            self._events.emit(
+                operation.after_call, http_response=_SUCCESS, parsed=answer, model=operation.model, context={}
+            )
+        return answer
 
     def _ask(self, operation: "_Operation", body: bytes) -> Answer | None:
-        """The events are those of botocore's endpoint: by the first one the client signs, and whoever looks at requests
-        before they are sent, or answers them, does so by the second.
+        """The events are botocore's: by the first one the client signs; whoever looks at requests before they are sent,
+        adds to their headers or answers them does so by the second. By that after the call (see ``_read``) the client
+        gets back of its quota of retries what its failures took.
         """
         request = AWSRequest(_METHOD, self._connections.url, operation.headers, body)
         self._events.emit(operation.created, request=request, operation_name=operation.name)
@@ -94,6 +102,8 @@ class _Operation:
         self.name = name
         self.created = f"request-created.{service.service_id.hyphenize()}.{name}"
         self.before_send = f"before-send.{service.service_id.hyphenize()}.{name}"
+        self.after_call = f"after-call.{service.service_id.hyphenize()}.{name}"
+        self.model = service.operation_model(name)
         self.headers = {
             "X-Amz-Target": f"{metadata['targetPrefix']}.{name}",
             "Content-Type": f"application/x-amz-json-{metadata['jsonVersion']}",
@@ -115,22 +125,25 @@ class _Connections:
         # What the client was told of certificates, by whatever variable, file or argument, it tells nowhere else.
         self._verify = client._endpoint.http_session._verify
         self._idle: list[HTTPConnection] = []  # taken from and added to by several threads, each time in one step
-        self.may_be_used = not (proxies.get(endpoint.scheme) or config.client_cert) and self._verify is not False
+        self._has_connected = False
+        is_plain = not (proxies.get(endpoint.scheme) or config.client_cert or endpoint.query or endpoint.username)
+        self.may_be_used = is_plain and self._verify is not False
 
     def send(self, request: AWSPreparedRequest) -> Answer | None:
-        """The answer to a request, if it is one; only then the connection is kept.
+        """The answer to a request, if it is one. The connection is kept after that, and after an error.
 
         Raises:
-            OSError, HTTPException: there is no connection, it broke off, or what came is no HTTP.
+            OSError, HTTPException, ValueError: there is no connection, it broke off, or what came is no HTTP.
         """
         connection = self._take() or self._connect()
-        answer = None
+        is_kept = False
         try:
             connection.request(_METHOD, self._path, request.body, request.headers)
             response = connection.getresponse()
             answer = _answer_in(response.status, response.getheader(_CHECKSUM), response.read())
+            is_kept = answer is not None or response.status >= 400
         finally:
-            if answer is None:
+            if not is_kept:  # what may still come by it is nobody's answer
                 connection.close()
             elif connection.sock is not None:  # the other side may have closed it after its answer
                 self._idle.append(connection)
@@ -159,16 +172,22 @@ class _Connections:
         )
         try:
             connection.connect()
-        except ssl.SSLCertVerificationError:
-            self.may_be_used = False  # the client may know better, and need not be asked after a failure each time
+        except OSError:
+            self.may_be_used = self._has_connected  # else the client may know a way, and this one would fail each time
             raise
+        self._has_connected = True
         connection.sock.settimeout(self._read_s)
         return connection
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Made with the first connection, and once: reading the authorities takes as long as seventy reads."""
-        return ssl.create_default_context(cafile=get_cert_path(self._verify))
+        """As the client makes its own. Made with the first connection, since reading the authorities takes as long as
+        seventy reads.
+        """
+        context: ssl.SSLContext = create_urllib3_context()
+        context.check_hostname = True
+        context.load_verify_locations(get_cert_path(self._verify))
+        return context
 
 
 def _answer_in(status: int, checksum: str | None, body: bytes) -> Answer | None:

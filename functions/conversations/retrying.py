@@ -7,9 +7,9 @@ from typing import TypeVar
 from conversations.clock import NANOSECONDS, Clock
 from conversations.errors import BusyError, ContendedError, LostPinError
 
-GIVE_UP_AFTER_S = 18.0  # the API's function ends at 29 s, and what was begun before may take 11 (see ``clients``)
+GIVE_UP_AFTER_S = 16.0  # the API's function ends at 29 s, and what was begun before may take 11 (see ``clients``)
 _FIRST_PAUSE_S = 0.01
-_LONGEST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 0.5
 _DOUBLINGS = 6
 
 _random = SystemRandom()
@@ -32,6 +32,6 @@ def until_written(attempt: Callable[[], Result], clock: Clock, *, give_up_after_
         except (LostPinError, ContendedError) as signal:
             if clock.now_ns() >= give_up_at:
                 raise BusyError("The conversation is being written by too many at once; try again.") from signal
-            longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(tries, _DOUBLINGS))
+            longest = min(LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(tries, _DOUBLINGS))
             clock.sleep(_random.uniform(0, longest))
             tries += 1

@@ -16,7 +16,13 @@ from audit.reading import size_of
 from conversations.access import read_head
 from conversations.amending import InteractionChange, change_interaction
 from conversations.dynamo import DynamoStore
-from conversations.errors import ForeignError, InvalidRequestError, MessageNotFoundError, TooLargeError
+from conversations.errors import (
+    ForeignError,
+    InvalidRequestError,
+    MessageNotFoundError,
+    TooLargeError,
+    UnprocessableError,
+)
 from conversations.interactions import Interaction, NewInteraction, add_interaction, interactions, read_interaction
 from conversations.model import Trace
 from conversations.notes import MOST_NAMED
@@ -159,6 +165,23 @@ def test_what_is_not_there_is_not_changed(api: Api, add: Any, change: Change) ->
     for missing in (f"{message_id}.response", message_id[:20] + ".trace.1", message_id + "x"):
         with pytest.raises(MessageNotFoundError):
             change(missing, response="x")
+
+
+@pytest.mark.parametrize("ending", ["", ".response"])
+def test_what_cannot_be_read_is_not_written_over(
+    api: Api, add: Any, change: Change, own_dynamodb: Any, tables: Tables, ending: str
+) -> None:
+    message_id = add(api.create(), input="q", response="a")
+    change(message_id, additional_info={"n": 1})
+    key = {"Key": {"id": {"S": message_id + ending}}, "TableName": tables.messages}
+    damage = {"UpdateExpression": "SET place = :place", "ExpressionAttributeValues": {":place": {"S": "7 user"}}}
+    own_dynamodb.update_item(**key, **damage)
+    before = own_dynamodb.get_item(**key, ConsistentRead=True)["Item"]
+
+    with pytest.raises(UnprocessableError):
+        change(message_id, response="x")
+
+    assert own_dynamodb.get_item(**key, ConsistentRead=True)["Item"] == before
 
 
 def test_a_history_is_valid_though_a_question_has_no_text(api: Api, add: Any, change: Change) -> None:

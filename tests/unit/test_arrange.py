@@ -47,6 +47,18 @@ def test_case(case: dict[str, Any]) -> None:
         assert list(arrange(messages, case["currentMessageId"]).messages) == case["expected"]["messages"]
 
 
+def test_of_an_id_that_comes_twice_the_first_counts() -> None:
+    """AppSync's pages may hold the current message once more after it was read by its id."""
+    messages = [
+        message("u1", "user", said("first")),
+        message("u2", "user", said("later")),
+        message("a2", "assistant", said("answer"), associated_user_message_id="u2"),
+        message("u1", "user", said("first")),
+    ]
+
+    assert list(arrange(messages, "u1").messages) == [{"role": "user", "content": said("first")}]
+
+
 def test_system_messages_go_to_the_system_prompt_up_to_the_current_one() -> None:
     messages = [
         message("s1", "system", said("be brief")),

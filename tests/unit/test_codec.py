@@ -32,7 +32,12 @@ def _prose(size: int) -> str:
 
 
 def _size(item: codec.Item) -> int:
-    return sum(len(name) + len(next(iter(value.values()))) for name, value in item.items())
+    """A number takes a byte for two digits, and one more."""
+    return sum(
+        len(name) + (-(-len(value) // 2) + 1 if kind == "N" else len(value.encode() if kind == "S" else value))
+        for name, of in item.items()
+        for kind, value in of.items()
+    )
 
 
 @given(st.text(min_size=1), JSON, st.dictionaries(st.text(max_size=5), JSON, max_size=3))
@@ -89,13 +94,30 @@ def test_what_shrinks_is_bounded_unpacked_too(size: int, is_large: bool) -> None
 
 
 def test_a_text_alone_needs_no_document() -> None:
-    message = _message("hello", previous_message_id="c.before", associated_user_message_id="c.question")
+    before = "c" * 20 + ".before"
+    message = _message("hello", previous_message_id=before, associated_user_message_id="other.question")
 
     item = codec.message_to_item(message)
 
-    assert item[schema.PLACE] == {"S": "7 user 3 1 c.before c.question  "}
+    assert item[schema.PLACE] == {"S": "7 user 3 1 .before other.question  "}
     assert item[schema.WORDS] == {"S": "hello"}
     assert schema.BODY not in item
+    assert codec.message_from_item(item) == message
+
+
+def test_text_and_document_are_compressed_together_where_that_saves_a_write_unit() -> None:
+    both = codec.message_to_item(_message(_prose(300), metadata={"a": _prose(300)}))
+    together = codec.message_to_item(_message(_prose(900), metadata={"a": "\u65e5\u672c" * 100}))
+
+    assert (set(both[schema.WORDS]), set(both[schema.BODY])) == ({"S"}, {"S"})
+    assert set(together[schema.BODY]) == {"B"}
+    assert schema.WORDS not in together
+    assert _size(together) <= codec.WRITE_UNIT_BYTES
+
+
+def test_a_place_that_could_not_be_read_again_is_not_written() -> None:
+    with pytest.raises(ValueError, match="holds a space"):
+        codec.message_to_item(_message("x", request_hash="a b"))
 
 
 @pytest.mark.parametrize(

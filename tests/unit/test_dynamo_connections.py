@@ -172,6 +172,9 @@ WRONG: dict[str, Way] = {
 }
 
 
+REFUSALS = [WRONG[name] for name in ("failed", "throttled", "of a load balancer")]
+
+
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_what_goes_wrong_once_is_asked_of_the_client(server: PlayedDynamoDB, client: Any, wrong: Way) -> None:
     reads = Reads(client)
@@ -184,7 +187,40 @@ def test_what_goes_wrong_once_is_asked_of_the_client(server: PlayedDynamoDB, cli
     assert server.by == ["reads", "reads", "client", "reads"]
     first, failed, _, last = (one.connection for one in server.asked)
     assert first == failed
-    assert last not in (first, failed)  # what may still come by that connection is nobody's answer
+    assert (last == failed) == (wrong in REFUSALS)
+
+
+def test_an_error_costs_no_connection(server: PlayedDynamoDB, client: Any) -> None:
+    """A service that is too busy need not shake hands as well."""
+    reads = Reads(client)
+    for _ in range(20):
+        server.ways.append(lambda _: answer({"__type": "x#ThrottlingException"}, 400))
+        assert _read(reads) == "x"
+
+    assert server.by == ["reads", "client"] * 20
+    assert server.connections == 2
+
+
+def test_reads_that_succeed_give_back_what_failures_took_of_the_quota_of_retries(
+    server: PlayedDynamoDB, client: Any
+) -> None:
+    """As calls of the client do (botocore's standard mode: 500, less 5 for a retry, and one more for each success)."""
+    reads = Reads(client)
+    for _ in range(100):
+        server.ways.extend([WRONG["failed"]] * 3)
+        with pytest.raises(ClientError, match="InternalServerError"):
+            _read(reads)
+    server.ways.clear()
+    server.ways.extend([WRONG["failed"]] * 2)
+    with pytest.raises(ClientError):
+        _read(reads)  # nothing is left for a retry
+    before = len(server.by)
+
+    for _ in range(5):
+        _read(reads)
+    server.ways.extend([WRONG["failed"]] * 2)
+    assert _read(reads) == "x"
+    assert server.by[before + 5 :] == ["reads", "client", "client"]
 
 
 def test_what_stays_wrong_is_what_the_client_says(server: PlayedDynamoDB, client: Any) -> None:

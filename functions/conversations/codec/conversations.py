@@ -7,7 +7,7 @@ from typing import Any
 
 from conversations import ids, schema
 from conversations.codec.notes import notes_from_text, notes_to_text
-from conversations.codec.packing import WRITE_UNIT_BYTES, Item, number_in, packed, size_of, text_in, to_json, unpacked
+from conversations.codec.packing import WRITE_UNIT_BYTES, Item, number_in, packed, text_in, to_json, unpacked
 from conversations.codec.tombstones import is_tombstone, tombstone_from_item, tombstone_to_item
 from conversations.model import About, Conversation
 from conversations.notes import Notes
@@ -107,7 +107,7 @@ def about_item(conversation: Conversation) -> Item | None:
     if len(text.encode()) <= SHORT_ABOUT_BYTES:
         return None
     item: Item = {schema.ID: {"S": ids.about_record_id(conversation.id)}}
-    return item | {_ABOUT: packed(text, others=size_of(item) + len(_ABOUT))}
+    return packed(_ABOUT, text, beside=item)
 
 
 def empty_about_item(conversation_id: str) -> Item:

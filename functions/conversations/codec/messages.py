@@ -8,7 +8,7 @@ from typing import Any
 
 from conversations import ids, schema
 from conversations.codec.bulk import bulk_of_document, document_of_bulk
-from conversations.codec.packing import Item, from_json, packed, size_of, to_json, unpacked
+from conversations.codec.packing import Item, cheaper, compressed, from_json, packed, to_json, unpacked
 from conversations.model import Block, Draft, Message
 
 _ANSWERED = "messages"
@@ -78,20 +78,29 @@ def message_to_item(message: Message) -> Item:
         schema.CONVERSATION_ID: {"S": message.conversation_id},
         schema.CREATED_AT: {"S": message.created_at},
         schema.REV: {"N": str(message.rev)},
-        schema.PLACE: {"S": " ".join(_word(getattr(message, name)) for name in _PLACE)},
+        schema.PLACE: {"S": _place_of(message)},
     }
     words = _words_of(document.get("content", ()))
-    if words is not None:
-        del document["content"]
-    if document:
-        item[schema.BODY] = packed(to_json(document), others=size_of(item) + len(schema.BODY))
-    if words is not None:
-        item[schema.WORDS] = packed(words, others=size_of(item) + len(schema.WORDS))
-    return item
+    if words is None:
+        return packed(schema.BODY, to_json(document), beside=item) if document else item
+    rest = {member: value for member, value in document.items() if member != "content"}
+    if not rest:
+        return packed(schema.WORDS, words, beside=item)
+    plain = item | {schema.WORDS: {"S": words}, schema.BODY: {"S": to_json(rest)}}
+    return cheaper(plain, lambda: item | {schema.BODY: compressed(to_json(document))})  # both shrink better together
 
 
-def _word(value: str | int | None) -> str:
-    return "" if value is None else str(value)
+def _place_of(message: Message) -> str:
+    words = [_word(getattr(message, name), message.conversation_id) for name in _PLACE]
+    if any(" " in word for word in words):
+        raise ValueError("A word of a message's place holds a space.")
+    return " ".join(words)
+
+
+def _word(value: str | int | None, chain_id: str) -> str:
+    """An id of the same chain begins with its dot."""
+    word = "" if value is None else str(value)
+    return word.removeprefix(chain_id) if word.startswith(f"{chain_id}.") else word
 
 
 def _words_of(content: Sequence[Block]) -> str | None:
@@ -118,10 +127,11 @@ def message_from_item(item: Item) -> Message | None:
 
 def _placed(item: Item) -> Message:
     message_id = item[schema.ID]["S"]
+    chain_id = ids.chain_of(message_id)
     position, role, size, rev, before, question, system, request_hash = item[schema.PLACE]["S"].split(" ")
     fields: dict[str, Any] = {
         "id": message_id,
-        "conversation_id": ids.chain_of(message_id),
+        "conversation_id": chain_id,
         "created_at": item[schema.CREATED_AT]["S"],
         "position": int(position),
         "role": role,
@@ -131,11 +141,11 @@ def _placed(item: Item) -> Message:
     if rev != "1":
         fields["rev"] = int(rev)
     if before:
-        fields["previous_message_id"] = before
+        fields["previous_message_id"] = chain_id + before if before[0] == "." else before
     if question:
-        fields["associated_user_message_id"] = question
+        fields["associated_user_message_id"] = chain_id + question if question[0] == "." else question
     if system:
-        fields["system_message_id"] = system
+        fields["system_message_id"] = chain_id + system if system[0] == "." else system
     if request_hash:
         fields["request_hash"] = request_hash
     if schema.BODY in item:
@@ -146,7 +156,10 @@ def _placed(item: Item) -> Message:
 def _as_written_once(item: Item) -> Message:
     """Everything stood in the document."""
     rev = {"rev": int(item[schema.REV]["N"])} if schema.REV in item else {}
-    return Message(**({"content": ()} | _told(item) | _named(item) | rev))
+    fields = {"content": ()} | _told(item) | _named(item) | rev
+    if not fields.keys() >= {"role", "position"}:
+        raise ValueError("A message lacks what every one has.")
+    return Message.of(fields)
 
 
 def _named(item: Item) -> dict[str, Any]:

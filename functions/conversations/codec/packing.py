@@ -3,7 +3,7 @@
 import json
 import zlib
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 WRITE_UNIT_BYTES = 1024
@@ -35,18 +35,36 @@ def from_json(text: str) -> Any:
 
 
 def size_of(item: Item) -> int:
-    return sum(len(name) + len(next(iter(value.values()))) for name, value in item.items())
+    """The bytes of an item, whose values are texts, numbers and binary, as DynamoDB's developer guide counts them (page
+    "DynamoDB item sizes and formats").
+    """
+    return sum(len(name) + _size_of_value(*pair) for name, value in item.items() for pair in value.items())
 
 
-def packed(text: str, *, others: int) -> dict[str, str | bytes]:
-    """The text as an attribute: compressed if that saves a write unit, given the bytes of all that is beside it."""
-    encoded = text.encode()
-    size = others + len(encoded)
-    if size <= WRITE_UNIT_BYTES:
-        return {"S": text}
-    compressed = zlib.compress(encoded)
-    saved = write_units(size) - write_units(others + len(compressed))
-    return {"B": compressed} if saved > 0 else {"S": text}
+def _size_of_value(kind: str, value: str | bytes) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return len(value) // 2 + 2 if kind == "N" else len(value.encode())  # two digits a byte, and one more
+
+
+def packed(name: str, text: str, *, beside: Item) -> Item:
+    """The text as an attribute of that name: compressed if that saves a write unit, given what is beside it."""
+    plain = beside | {name: {"S": text}}
+    return cheaper(plain, lambda: beside | {name: compressed(text)})
+
+
+def cheaper(plain: Item, compressed: Callable[[], Item]) -> Item:
+    """The plain item, unless the compressed one takes fewer write units."""
+    units = write_units(size_of(plain))
+    if units == 1:
+        return plain
+    shrunk = compressed()
+    return shrunk if write_units(size_of(shrunk)) < units else plain
+
+
+def compressed(text: str) -> dict[str, bytes]:
+    """The text as a binary value."""
+    return {"B": zlib.compress(text.encode())}
 
 
 def unpacked(attribute: Mapping[str, Any]) -> str:

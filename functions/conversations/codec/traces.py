@@ -9,7 +9,7 @@ from typing import Any
 
 from conversations import ids, schema
 from conversations.codec.bulk import bulk_of_document, document_of_bulk
-from conversations.codec.packing import Item, packed, size_of, to_json, unpacked
+from conversations.codec.packing import Item, packed, to_json, unpacked
 from conversations.model import Trace
 
 _LOWEST = -(2**31)
@@ -56,7 +56,7 @@ def trace_to_item(trace: Trace) -> Item:
         schema.TRACE_KEY: {"S": trace_key(trace.parent_id, trace.number, trace.ordinal)},
         schema.REV: {"N": str(trace.version)},
     }
-    return item | {schema.BODY: packed(to_json(document), others=size_of(item) + len(schema.BODY))}
+    return packed(schema.BODY, to_json(document), beside=item)
 
 
 def trace_from_item(item: Item) -> Trace | None:

@@ -4,7 +4,7 @@ import json
 
 from conversations import ids, schema
 from conversations.clock import NANOSECONDS, from_timestamp
-from conversations.codec.packing import Item, packed, size_of, text_in, to_json, unpacked
+from conversations.codec.packing import Item, packed, text_in, to_json, unpacked
 from conversations.model import Turn, TurnStatus
 
 LARGEST_PARTIAL_BYTES = 100 * 1024
@@ -31,9 +31,7 @@ def turn_to_item(turn: Turn) -> Item:
     item |= {name: {"S": text} for name, text in texts.items() if text is not None}
     if turn.error is not None:
         item[schema.ERROR] = {"S": to_json(dict(turn.error))}
-    if turn.partial_text:
-        item[schema.PARTIAL] = packed(_beginning(turn.partial_text), others=size_of(item) + len(schema.PARTIAL))
-    return item
+    return packed(schema.PARTIAL, _beginning(turn.partial_text), beside=item) if turn.partial_text else item
 
 
 def _beginning(text: str) -> str:
