@@ -85,9 +85,10 @@ class Reads:
         adds to their headers or answers them does so by the second. By that after the call (see ``_read``) the client
         gets back of its quota of retries what its failures took.
         """
-        request = AWSRequest(_METHOD, self._connections.url, operation.headers, body)
+        url = self._connections.url
+        request = AWSRequest(_METHOD, url, operation.headers, body)
         self._events.emit(operation.created, request=request, operation_name=operation.name)
-        prepared = request.prepare()
+        prepared = AWSPreparedRequest(_METHOD, url, dict(request.headers.items()), body, False)
         answered = first_non_none_response(self._events.emit(operation.before_send, request=prepared))
         if answered is None:
             return self._connections.send(prepared)

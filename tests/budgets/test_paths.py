@@ -24,7 +24,7 @@ PLENTY = 1_000_000  # tokens
 OURS = str(Path(__file__).parents[2] / "functions")
 BOTOCORE = str(Path(botocore.__file__).parent)
 CALLS_PER_MESSAGE = 23  # 21 with Python 3.11; later ones need fewer, since they make no function of a comprehension
-BOTOCORE_CALLS_PER_READ = 240  # 222; its client would make 751
+BOTOCORE_CALLS_PER_READ = 150  # 129; its client would make 751
 BYTES_PER_MESSAGE = 300  # beside the text itself
 
 
