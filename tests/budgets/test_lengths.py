@@ -28,11 +28,11 @@ def test_every_use_takes_the_same_at_any_length_and_no_more_than_its_budget(serv
     assert list(AT_MOST) == [pattern.name for pattern in PATTERNS]
     over = {name: usage for name, usage in long.items() if _is_over(usage, AT_MOST[name])}
     assert over == {}
-    assert {name: _counts(usage) for name, usage in short.items()} == {
-        name: _counts(usage) for name, usage in long.items()
-    }
     for name, usage in long.items():
+        assert (usage.calls, usage.write_units) == (short[name].calls, short[name].write_units), name
         assert usage.bytes == pytest.approx(short[name].bytes, rel=0.03), name
+        # A position of more digits may take what is read over the next 4 KB.
+        assert usage.read_units - short[name].read_units in (0, 0.5), name
 
 
 def _is_over(usage: Usage, budget: tuple[int, float, int]) -> bool:
