@@ -153,7 +153,7 @@ def _conversation(item_id: str, item: Item) -> Iterator[Fact]:
             yield flaw(item_id, "tombstone", f"holds {', '.join(beside)}", "conversations")
         yield Fact(item_id, "tombstone", item_id, _end(conversation) | {"deletedAt": conversation.deleted_at})
         return
-    size = size_of(item)
+    size = codec.size_of(item)
     if size >= codec.WRITE_UNIT_BYTES:
         yield flaw(item_id, "size", f"takes {size} bytes, and every append pays for them", "conversations")
     hour = conversation.updated_at[:13]
@@ -180,15 +180,3 @@ def _end(conversation: Conversation) -> dict[str, Any]:
         "aboutElsewhere": about is None,
         "sessionId": about.session_id if about else None,
     }
-
-
-def size_of(item: Item) -> int:
-    """The bytes that DynamoDB counts (developer guide, "DynamoDB item sizes and formats"), but for sets and lists."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
-
-
-def _value_size(value: dict[str, Any]) -> int:
-    kind, content = next(iter(value.items()))
-    if kind == "N":
-        return 1 + (len(content.lstrip("-").strip("0").replace(".", "")) + 1) // 2
-    return len(content.encode()) if isinstance(content, str) else len(content) if kind == "B" else len(str(content))

@@ -83,7 +83,12 @@ class DynamoStore:
             "ScanIndexForward": not newest_first,
         }
         items = self._calls.query(query, limit)
-        return [message for item in items if (message := codec.message_from_item(item))]
+        found = [message for item in items if (message := codec.message_from_item(item))]
+        if all(schema.PLACE in item for item in items):
+            return found
+        # Items written before tell how often they were changed where the index is not asked for it.
+        now = self.messages(message.id for message in found if message.updated_at)
+        return [now.get(message.id, message) for message in found]
 
     def load(self, messages: Sequence[Message]) -> list[Message]:
         return self._bulk.loaded(messages, self.messages)

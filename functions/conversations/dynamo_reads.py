@@ -13,7 +13,7 @@ by the shapes of its model, botocore would make bytes of those, and change nothi
 import json
 import ssl
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -167,7 +167,7 @@ class _Connections:
     def _connect(self) -> HTTPConnection:
         where, timeout = (self._host, self._port), self._connect_s
         connection = (
-            HTTPSConnection(*where, timeout=timeout, context=self._tls)
+            HTTPSConnection(*where, timeout=timeout, context=_tls(get_cert_path(self._verify)))
             if self._is_https
             else HTTPConnection(*where, timeout=timeout)
         )
@@ -180,15 +180,16 @@ class _Connections:
         connection.sock.settimeout(self._read_s)
         return connection
 
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        """As the client makes its own. Made with the first connection, since reading the authorities takes as long as
-        seventy reads.
-        """
-        context: ssl.SSLContext = create_urllib3_context()
-        context.check_hostname = True
-        context.load_verify_locations(get_cert_path(self._verify))
-        return context
+
+@cache
+def _tls(authorities: str) -> ssl.SSLContext:
+    """As the client makes its own. Made with the first connection, and shared, since reading the authorities takes as
+    long as seventy reads.
+    """
+    context: ssl.SSLContext = create_urllib3_context()
+    context.check_hostname = True
+    context.load_verify_locations(authorities)
+    return context
 
 
 def _answer_in(status: int, checksum: str | None, body: bytes) -> Answer | None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.identity import LONGEST_OWNER_BYTES
-from audit.reading import size_of
+from conversations import codec
 from conversations.access import read_head
 from conversations.amending import InteractionChange, change_interaction
 from conversations.dynamo import DynamoStore
@@ -26,6 +26,7 @@ from conversations.errors import (
 from conversations.interactions import Interaction, NewInteraction, add_interaction, interactions, read_interaction
 from conversations.model import Trace
 from conversations.notes import MOST_NAMED
+from conversations.store import Span
 from conversations.traces import NewTrace, add_trace, traces
 from tests.bed.faults import fail_first, service_error, write_and_hang_up
 from tests.bed.in_process import Api
@@ -165,6 +166,29 @@ def test_what_is_not_there_is_not_changed(api: Api, add: Any, change: Change) ->
     for missing in (f"{message_id}.response", message_id[:20] + ".trace.1", message_id + "x"):
         with pytest.raises(MessageNotFoundError):
             change(missing, response="x")
+
+
+def test_listings_tell_the_revision_of_an_item_written_before(
+    api: Api, add: Any, change: Change, store: DynamoStore, own_dynamodb: Any, tables: Tables
+) -> None:
+    message_id = add(api.create(), input="q", response="a")
+    change(message_id, additional_info={"n": 1})
+    key = {"TableName": tables.messages, "Key": {"id": {"S": message_id}}}
+    item = own_dynamodb.get_item(**key, ConsistentRead=True)["Item"]
+    message = codec.message_from_item(item)
+    assert message is not None
+    document = {
+        "role": message.role,
+        "position": message.position,
+        "content": message.content,
+        "updatedAt": message.updated_at,
+    }
+    before = {name: item[name] for name in ("id", "conversationId", "createdAt", "rev")}
+    own_dynamodb.put_item(TableName=tables.messages, Item=before | {"body": {"S": codec.to_json(document)}})
+
+    [question, _] = store.indexed(Span(message.conversation_id), newest_first=False, limit=2)
+
+    assert (question.id, question.rev, question.content) == (message_id, 2, message.content)
 
 
 @pytest.mark.parametrize("ending", ["", ".response"])
@@ -363,7 +387,7 @@ def test_a_page_is_read_anew_for_a_minute_only(
 
 def _head_size(dynamodb: Any, tables: Tables, conversation_id: str) -> int:
     key = {"id": {"S": conversation_id}}
-    return size_of(dynamodb.get_item(TableName=tables.conversations, Key=key)["Item"])
+    return codec.size_of(dynamodb.get_item(TableName=tables.conversations, Key=key)["Item"])
 
 
 @pytest.mark.parametrize("longest_owner", [False, True])

@@ -28,7 +28,7 @@ from conversations.codec.messages import (
     with_bulk,
 )
 from conversations.codec.outcomes import OUTCOME_KEPT_S, outcome_from_item, outcome_to_item
-from conversations.codec.packing import WRITE_UNIT_BYTES, Item, to_json
+from conversations.codec.packing import WRITE_UNIT_BYTES, Item, size_of, to_json
 from conversations.codec.tombstones import is_tombstone
 from conversations.codec.traces import bulk_of_trace, trace_from_item, trace_keys_of, trace_to_item, trace_with_bulk
 from conversations.codec.turns import LARGEST_PARTIAL_BYTES, TURN_KEPT_S, turn_from_item, turn_to_item
@@ -59,6 +59,7 @@ __all__ = [
     "outcome_to_item",
     "receipt_from_item",
     "receipt_item",
+    "size_of",
     "to_json",
     "trace_from_item",
     "trace_keys_of",

@@ -35,16 +35,16 @@ def from_json(text: str) -> Any:
 
 
 def size_of(item: Item) -> int:
-    """The bytes of an item, whose values are texts, numbers and binary, as DynamoDB's developer guide counts them (page
-    "DynamoDB item sizes and formats").
-    """
-    return sum(len(name) + _size_of_value(*pair) for name, value in item.items() for pair in value.items())
+    """The bytes that DynamoDB counts (developer guide, "DynamoDB item sizes and formats"), but for sets and lists."""
+    return sum(len(name.encode()) + _size_of_value(*pair) for name, value in item.items() for pair in value.items())
 
 
-def _size_of_value(kind: str, value: str | bytes) -> int:
+def _size_of_value(kind: str, value: Any) -> int:
+    if kind == "N":
+        return 1 + (len(value.lstrip("-").strip("0").replace(".", "")) + 1) // 2
     if isinstance(value, bytes):
         return len(value)
-    return len(value) // 2 + 2 if kind == "N" else len(value.encode())  # two digits a byte, and one more
+    return len(value.encode() if isinstance(value, str) else str(value))
 
 
 def packed(name: str, text: str, *, beside: Item) -> Item:
@@ -53,12 +53,12 @@ def packed(name: str, text: str, *, beside: Item) -> Item:
     return cheaper(plain, lambda: beside | {name: compressed(text)})
 
 
-def cheaper(plain: Item, compressed: Callable[[], Item]) -> Item:
-    """The plain item, unless the compressed one takes fewer write units."""
+def cheaper(plain: Item, shrink: Callable[[], Item]) -> Item:
+    """The plain item, unless the one that ``shrink`` makes takes fewer write units."""
     units = write_units(size_of(plain))
     if units == 1:
         return plain
-    shrunk = compressed()
+    shrunk = shrink()
     return shrunk if write_units(size_of(shrunk)) < units else plain
 
 
@@ -76,8 +76,8 @@ def unpacked(attribute: Mapping[str, Any]) -> str:
     text: str | None = attribute.get("S")
     if text is not None:
         return text
-    compressed = attribute["B"]
-    return zlib.decompress(b64decode(compressed) if isinstance(compressed, str) else compressed).decode()
+    binary = attribute["B"]
+    return zlib.decompress(b64decode(binary) if isinstance(binary, str) else binary).decode()
 
 
 def write_units(size: int) -> int:
